@@ -6,6 +6,7 @@
 #include <linux/aio_abi.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -24,6 +25,24 @@
 #include <unistd.h>
 
 int clinux_name_thread(const char *name) { return pthread_setname_np(pthread_self(), name); }
+
+/* glibc has no wrapper, and <linux/sched/types.h> conflicts with its <sched.h>. The layout is that of
+ * SCHED_ATTR_SIZE_VER0. */
+struct attributes {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t runtime, deadline, period;
+};
+
+int clinux_time_slice(uint64_t nanoseconds) {
+    struct attributes attributes = {.size = sizeof attributes};
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return -1;
+    attributes.size = sizeof attributes;
+    attributes.runtime = nanoseconds;
+    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -1;
+}
 
 int clinux_unix_stream_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
@@ -159,6 +178,17 @@ int clinux_peer_groups(int file, uint32_t *groups, int capacity) {
     if (getsockopt(file, SOL_SOCKET, SO_PEERGROUPS, groups, &size) != 0) return -1;
     return (int)(size / sizeof *groups);
 }
+
+void clinux_enter_background(void) {
+    const struct sched_param lowest = {.sched_priority = 0};
+    /* linux/ioprio.h is not everywhere: a process or thread, and the idle class above 13 bits of data. */
+    enum { WHO_PROCESS = 1, CLASS_IDLE = 3 << 13 };
+    (void)!setpriority(PRIO_PROCESS, 0, 19);
+    (void)!sched_setscheduler(0, SCHED_IDLE, &lowest);
+    (void)!syscall(SYS_ioprio_set, WHO_PROCESS, 0, CLASS_IDLE);
+}
+
+int clinux_idle_policy(void) { return SCHED_IDLE; }
 
 void clinux_trim(void) { malloc_trim(0); }
 

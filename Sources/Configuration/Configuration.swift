@@ -167,6 +167,8 @@ package struct Configuration: Sendable {
         package var metrics: SocketAddress?
         /// Whether other machines may read the metrics.
         package var metricsInsecure = false
+        /// nil: there is no page.
+        package var page: PageListener?
     }
 
     package struct Plugins: Sendable, Equatable {

@@ -16,8 +16,9 @@
 //
 // - The main thread starts, reloads, stops, and watches the heartbeats of the other threads. It waits only for signals,
 //   for reload requests from the control socket, and for its timer.
-// - Slow disk work (dead letters, replay requests, maintenance) runs on the thread of `DiskRequests`, and the dry run
-//   of a replay on its own (`ReplayDryRun`). Each `penstock tap` has a thread (`Tapper`), which nothing waits for.
+// - Slow disk work (dead letters, replay requests, maintenance) runs on the thread of `DiskRequests`; the dry run of a
+//   replay (`ReplayDryRun`) and explanations of events (`ExplainRequests`) run on threads of their own. Each
+//   `penstock tap` has a thread (`Tapper`), which nothing waits for.
 //
 // It never waits without a bound for a destination. It abandons a destination whose thread hangs in a call.
 
@@ -75,15 +76,22 @@ package final class Daemon {
     let builder: DestinationBuilder
     let work: MainThreadWork
     let status: StatusCollector
+    let files: RunningFiles
+    let history: DeliveryHistory
+    let explanations: ExplainRequests
     let tap: LiveTap
     let replays: ReplayRequests
     let disk: DiskRequests
     private let loops: LoopHeartbeats
     let plan: CurrentPlan
-    let log: StandardErrorLog
+    let log: DaemonLog
     var control: ControlServer?
     /// The listener for metrics; nil: there is none.
     var metrics: ControlServer?
+    /// The page's listener; nil: there is none.
+    var page: ControlServer?
+    /// Where the page is now, for the control socket.
+    let pagePlace = PagePlace()
     let metricsCollector: MetricsCollector
     private var lastSentence = ""
     var configuration: Configuration
@@ -105,8 +113,12 @@ package final class Daemon {
         FreeMemory.bound()
         let signals = SignalWait()
         let clock = SystemClock()
-        let log = StandardErrorLog()
+        let log = DaemonLog()
         let telemetry = Telemetry(sink: log, now: { clock.now().nanoseconds })
+        defer {
+            telemetry.finish()
+            log.finish()
+        }
         do {
             let activation = try SocketActivation()
             let loaded = ConfigurationCheck.loader(
@@ -120,6 +132,7 @@ package final class Daemon {
             }
             let daemon = try Daemon(
                 options, configuration, activation, signals: signals, log: log, telemetry: telemetry)
+            daemon.files.applied(loaded.texts, configuration, at: clock.wallClock())
             try daemon.start()
             daemon.serve()
             daemon.stop()
@@ -144,7 +157,7 @@ package final class Daemon {
 
     private init(
         _ options: Options, _ configuration: Configuration, _ activation: SocketActivation, signals: SignalWait,
-        log: StandardErrorLog,
+        log: DaemonLog,
         telemetry: Telemetry
     ) throws {
         self.options = options
@@ -177,7 +190,15 @@ package final class Daemon {
         work = MainThreadWork(signals: signals)
         sourcePlugins = SourcePlugins(journal: journal, clock: clock, telemetry: telemetry)
         status = StatusCollector(
-            journal: journal, pipeline: pipeline, plugins: sourcePlugins, descriptors: ingest.descriptors, clock: clock)
+            journal: journal, timings: timings, pipeline: pipeline, plugins: sourcePlugins,
+            descriptors: ingest.descriptors, clock: clock)
+        files = RunningFiles(file: options.configurationFile)
+        history = DeliveryHistory(clock: clock)
+        explanations = ExplainRequests(
+            files: files, journal: journal, clock: clock, pluginDirectories: options.pluginDirectories,
+            later: { [group] time, work in
+                group.next().scheduleTask(in: .nanoseconds(time.inNanoseconds)) { work() }
+            })
         metricsCollector = MetricsCollector(
             status: status, journal: journal, timings: timings, pipeline: pipeline, telemetry: telemetry,
             started: clock.wallClock())
@@ -219,9 +240,11 @@ package final class Daemon {
         engine.start()
         pool.start()
         disk.start()
+        explanations.queue.start()
         try apply(next)
         ingest.resume()
         status.sample()
+        history.sample { status.report() }
         service.ready(status.sentence)
         telemetry.emit(Started(configuration: options.configurationFile, journal: configuration.journal.directory))
     }
@@ -255,12 +278,14 @@ package final class Daemon {
         let stuck = heartbeats.stuck(beats, at: clock.now())
         status.note(stuckThreads: stuck)
         status.sample()
+        history.sample { status.report() }
         for short in shortWindows.check(status.deduplications, at: clock.now()) { telemetry.emit(short) }
         let sentence = status.sentence
         if sentence != lastSentence {
             service.status(sentence)
             lastSentence = sentence
         }
+        telemetry.flush()
         watchdog.check(at: clock.now(), stuck: Set(stuck.keys), telemetry: telemetry)
     }
 
@@ -308,6 +333,7 @@ package final class Daemon {
         let deadline = clock.now() + Self.drain
         status.noteStopping()
         disk.requestStop()
+        explanations.queue.requestStop()
         replays.dryRun.requestStop()
         tap.requestStop()
         service.stopping("draining")
@@ -320,8 +346,9 @@ package final class Daemon {
         let backlogEnd = min(deadline, clock.now() + Self.backlog)
         pipeline.awaitDelivery(upTo: journal.statistics().next, by: backlogEnd)
         pipeline.stopAll(by: deadline)
-        // Both were interrupted above. A thread that hangs in a disk call is abandoned.
+        // All were interrupted above. A thread that hangs in a disk call is abandoned.
         disk.awaitEnd(by: clock.now() + .seconds(1))
+        explanations.queue.awaitEnd(by: clock.now() + .seconds(1))
         replays.dryRun.awaitEnd(by: clock.now() + .seconds(1))
         tap.awaitEnd(by: clock.now() + .seconds(1))
         // A turn that does not return is abandoned, like its destination.
@@ -331,7 +358,9 @@ package final class Daemon {
         ingest.stop()
         control?.stop()
         metrics?.stop()
+        page?.stop()
         try? group.syncShutdownGracefully()
+        telemetry.finish()
         telemetry.emit(Stopped())
     }
 }

@@ -2,6 +2,7 @@ import Configuration
 import Delivery
 import Destinations
 import Events
+import Platform
 
 /// Renders the last part of an explanation: the output of a destination, and its batch limits.
 struct DeliveryText {

@@ -2,6 +2,7 @@ import Configuration
 import Delivery
 import Destinations
 import Events
+import Platform
 import Routing
 
 /// Renders the explanation of an event for people.
@@ -63,7 +64,7 @@ package struct ExplanationText {
             lines.append(
                 style("✓ ", .green) + style(explanation.name, .bold) + style(route, .dim) + style(refused, .yellow))
         case .filtered(let reason):
-            lines.append(style("✗ ", .red) + style(explanation.name, .bold) + " · " + style(sentence(reason), .red))
+            lines.append(style("✗ ", .red) + style(explanation.name, .bold) + " · " + style(Self.sentence(reason), .red))
         case .rejected(let reason):
             lines.append(
                 style("! ", .yellow) + style(explanation.name, .bold) + " · "
@@ -76,7 +77,8 @@ package struct ExplanationText {
         return lines
     }
 
-    private func sentence(_ reason: String) -> String {
+    /// Why a destination does not get an event.
+    static func sentence(_ reason: String) -> String {
         switch reason {
         case "no_route": "no route selects the event (no_route)"
         case "integrations": "excluded by the event's integrations (integrations)"

@@ -1,4 +1,5 @@
 import Configuration
+import Platform
 
 /// Test results as JUnit XML, for continuous integration.
 package enum JUnitReport {

@@ -1,4 +1,5 @@
 import Configuration
+import Platform
 
 /// Renders test results for people.
 package struct TestText {

@@ -12,12 +12,12 @@
 //   stall another.
 // - Memory is bounded. A client holds at most the bytes of one read, one unfinished line and its unread answers. All
 //   clients of a source together hold at most `max_buffered`.
-//
 // - With a `ClientKeeper`, clients of Unix sockets outlive the process, however it ends: what was read of a client and is
 //   not durable lies in memory that another process holds, beside what the next process must know (`ClientRecord`).
 //
-// Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`). Each
-// waits in epoll(7) and reads no more from a client than it can process. One more reads datagram sockets (`Datagrams`).
+// Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`): one
+// for clients that send little, some for clients that send much. Each waits in epoll(7) and reads no more from a client
+// than it can process. One more reads datagram sockets (`Datagrams`).
 // Ingest knows the journal only as an `EventAppender`.
 //
 // Protocols (`ClientStream`): `NDJSONStream`, and `HTTPStream` in HTTP/. A stream socket takes both; the first byte
@@ -49,7 +49,8 @@ package final class Ingest: Sendable {
 
     /// Starts the threads.
     /// - Parameters:
-    ///   - threads: threads that serve clients, 1 to 255. One more thread accepts clients.
+    ///   - threads: threads that serve clients that send much, 1 to 254. One more thread serves those that send little,
+    ///     and one accepts clients.
     ///   - descriptorLimit: how many descriptors the process may open; nil if unknown.
     ///   - keeper: keeps the clients of Unix sockets beyond the process; nil: they end with it.
     package init(
@@ -63,9 +64,9 @@ package final class Ingest: Sendable {
         let descriptors = DescriptorReserve(limit: descriptorLimit, telemetry: telemetry, clock: clock)
         let placement = ClientPlacement()
         let pressure = RefusalPressure()
-        let loops = try (0..<min(max(count, 1), 255)).map { number in
+        let loops = try (0...min(max(count, 1), 254)).map { number in
             try ClientLoop(
-                number: number, clock: clock, pressure: pressure, placement: placement,
+                number: number, isLight: number == 0, clock: clock, pressure: pressure, placement: placement,
                 durableEnd: { appender.durableEnd })
         }
         let accepting = try AcceptLoop(

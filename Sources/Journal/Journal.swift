@@ -242,7 +242,10 @@ package final class Journal: Sendable {
         lifecycle.withLock { lifecycle in
             let (writer, keeper) = begin(&lifecycle, onDurable)
             lifecycle.running = Running(
-                writer: WorkerThread(name: "journal-writer") { self.write(writer, onSpace) },
+                writer: WorkerThread(name: "journal-writer") {
+                    WorkerThread.preferLatency()
+                    self.write(writer, onSpace)
+                },
                 keeper: WorkerThread(name: "journal-keeper") { self.keep(keeper, onSpace) })
         }
     }

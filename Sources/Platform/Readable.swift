@@ -24,6 +24,13 @@ package enum Readable {
         return digits(amount) + " d"
     }
 
+    /// As a duration, but with microseconds: `250 µs`, `4.2 ms`, `0.25 s`.
+    package static func latency(_ seconds: Double) -> String {
+        let amount = seconds.clamped
+        if amount < 0.0000005 { return "0 µs" }
+        return amount < 0.0009995 ? digits(amount * 1e6) + " µs" : duration(amount)
+    }
+
     /// `0.25`, `2.5`, `3`, `25`.
     private static func digits(_ amount: Double) -> String {
         if amount >= 9.95 { return grouped(UInt64(amount.rounded().clamped)) }

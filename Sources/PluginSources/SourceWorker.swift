@@ -94,7 +94,8 @@ final class SourceWorker {
         nextAttempt = nil
         appended = StoredOffers()
         board.start()
-        let reporting = PluginReporting(owner: options.name, telemetry: telemetry, minimum: options.logLevel)
+        let reporting = PluginReporting(
+            owner: options.name, as: .source, telemetry: telemetry, minimum: options.logLevel)
         let receiver = SourceReceiver(
             reporting, window: UInt64(clamping: options.window), offerBytes: options.offerBytes, board: board,
             bell: control.bell)
@@ -108,7 +109,7 @@ final class SourceWorker {
         }
         try source.create(within: limit) { plugin, build in
             running.note(plugin, build: build) { reporting.metrics }
-            telemetry.emit(PluginLoaded(owner: options.name, plugin: plugin, build: build))
+            telemetry.emit(PluginLoaded(owner: .source(options.name), plugin: plugin, build: build))
         }
         try connect(source)
         if try waitUntilAllIsDurable(source) {

@@ -12,7 +12,41 @@ package final class Histogram: Sendable {
         /// In seconds.
         package var sum: Double
 
+        package init(bounds: [Int64], counts: [UInt64], sum: Double) {
+            self.bounds = bounds
+            self.counts = counts
+            self.sum = sum
+        }
+
         package var count: UInt64 { counts.reduce(0, &+) }
+
+        /// The duration in seconds that this part of all durations does not exceed, estimated as Prometheus does:
+        /// inside a bucket, durations count as evenly distributed. It is at most the last bound.
+        /// - Parameter part: from 0 to 1.
+        /// - Returns: nil: there are no durations.
+        package func quantile(_ part: Double) -> Double? {
+            let all = count
+            guard all > 0 else { return nil }
+            let rank = min(max(part, 0), 1) * Double(all)
+            var below = 0.0
+            for (index, bound) in bounds.enumerated() {
+                let inside = Double(counts[index])
+                if inside > 0, below + inside >= rank {
+                    let low = index > 0 ? Double(bounds[index - 1]) : 0
+                    return (low + (Double(bound) - low) * max(0, rank - below) / inside) / 1e9
+                }
+                below += inside
+            }
+            return Double(bounds.last ?? 0) / 1e9
+        }
+
+        /// What was recorded since an earlier snapshot of the same histogram; everything if it is not the same.
+        package func since(_ earlier: Snapshot?) -> Snapshot {
+            guard let earlier, earlier.bounds == bounds, zip(counts, earlier.counts).allSatisfy({ $0 >= $1 }) else {
+                return self
+            }
+            return Snapshot(bounds: bounds, counts: zip(counts, earlier.counts).map { $0 - $1 }, sum: sum - earlier.sum)
+        }
     }
 
     /// Collects durations for a histogram without a lock. For a thread that records one for each event: it flushes them

@@ -39,16 +39,15 @@ import Testing
         "Control": ["NIOCore", "NIOHTTP1", "NIOPosix", "Platform"],
         "Daemon": [
             "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
-            "Ingest",
-            "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Platform", "PluginHosting", "PluginSources",
-            "Routing",
-            "Telemetry",
+            "Explanation", "Ingest", "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Page", "Platform",
+            "PluginHosting", "PluginSources", "Routing", "Telemetry",
         ],
         "Explanation": [
             "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
             "Routing",
         ],
         "PluginTemplates": ["CPluginHeader"],
+        "Page": ["Hashing"],
         "PenstockPluginKit": ["CPenstockPlugin", "Dispatch", "Glibc"],
         // The SDK runs on Apple's platforms, too, and stands alone.
         "Penstock": ["Darwin", "FoundationNetworking", "Glibc", "Musl", "os"],

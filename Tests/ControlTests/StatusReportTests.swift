@@ -116,13 +116,16 @@ import Testing
     @Test func `the text consists of a sentence and columns`() {
         let refusal = StatusReport.Refusal(
             time: "2026-01-01T00:00:00Z", source: "apps", reason: "too_large", detail: "40000 bytes")
-        let report = Self.report(
+        var report = Self.report(
             [
                 "archive": Self.destination(),
                 "mixpanel": Self.destination(
                     .retrying, lagSeconds: 3, lastError: "HTTP 503", answer: "over\u{1B}loaded", next: 12),
             ],
             reasons: ["mixpanel retrying: HTTP 503, 3.0 s behind", "2 dead letters\u{1B}"], refusals: [refusal])
+        report.destinations["archive"]?.latency = .init(p50: 0.0123, p99: 0.0841)
+        report.journal.sync = .init(p50: 0.000_25, p99: 0.0042)
+        report.journal.commit = .init(p50: 0.0009, p99: 0.006)
         #expect(
             StatusText.render(report) == """
                 degraded: 12,300 events/s; 1 destination up
@@ -135,10 +138,11 @@ import Testing
 
                 journal: ok, 64.0 MiB in 2 segments, positions 1 to 100
                 journal: keeps at most 20.0 GiB and 7 d, when full: block
+                journal: commit p50 900 µs, p99 6 ms; sync p50 250 µs, p99 4.2 ms (last minute)
 
-                DESTINATION  STATE        FOR  DELIVERED  PER SECOND  FILTERED  DEAD  RETRIES  LAG (EVENTS)  LAG (TIME)  LAST ERROR
-                archive      up        14 min      1,234          10         5     1        2             7         0 s
-                mixpanel     retrying  14 min      1,234          10         5     1        2             7         3 s  HTTP 503, the service says: over\\u{1B}loaded (next attempt in 12 s)
+                DESTINATION  STATE        FOR  DELIVERED  PER SECOND    P50    P99  FILTERED  DEAD  RETRIES  LAG (EVENTS)  LAG (TIME)  LAST ERROR
+                archive      up        14 min      1,234          10  12 ms  84 ms         5     1        2             7         0 s
+                mixpanel     retrying  14 min      1,234          10      -      -         5     1        2             7         3 s  HTTP 503, the service says: over\\u{1B}loaded (next attempt in 12 s)
 
                 REFUSED AT            SOURCE  REASON     DETAIL
                 2026-01-01T00:00:00Z  apps    too_large  40000 bytes
@@ -186,7 +190,8 @@ import Testing
         let colored = StatusText.render(report, color: true)
         #expect(!plain.contains("\u{1B}"))
         #expect(colored.contains("\u{1B}[33mdegraded\u{1B}[0m"))
-        #expect(colored.contains("\u{1B}[31mheld "))
+        #expect(colored.contains("\u{1B}[31mheld\u{1B}[0m "))
+        #expect(colored.contains("journal: \u{1B}[32mok\u{1B}[0m, "))
         #expect(colored.replacing(/\u{1B}\[[0-9]+m/, with: "") == plain)
     }
 
@@ -201,6 +206,28 @@ import Testing
         ] as [(Double, String)])
     func `a duration has at most two significant digits`(seconds: Double, text: String) {
         #expect(Readable.duration(seconds) == text)
+    }
+
+    @Test(
+        arguments: [
+            (-1, "0 µs"), (.nan, "0 µs"), (0.000_000_4, "0 µs"), (0.000_001, "1 µs"), (0.000_25, "250 µs"),
+            (0.000_999, "999 µs"), (0.000_999_9, "1 ms"), (0.0042, "4.2 ms"), (90, "90 s"),
+        ] as [(Double, String)])
+    func `a latency may have microseconds`(seconds: Double, text: String) {
+        #expect(Readable.latency(seconds) == text)
+    }
+
+    @Test func `the latencies of the last minute are in the JSON, if there are any`() throws {
+        var report = Self.report()
+        report.destinations["archive"]?.latency = .init(p50: 0.5, p99: 2)
+        report.journal.sync = .init(p50: 0.25, p99: 4)
+        let json = try #require(try JSONSerialization.jsonObject(with: JSONEncoder().encode(report)) as? [String: Any])
+        let archive = (json["destinations"] as? [String: [String: Any]])?["archive"]
+        #expect(archive?["latency_seconds"] as? [String: Double] == ["p50": 0.5, "p99": 2])
+        let journal = json["journal"] as? [String: Any]
+        #expect(journal?["sync_seconds"] as? [String: Double] == ["p50": 0.25, "p99": 4])
+        #expect(journal?["commit_seconds"] == nil)
+        #expect(try JSONDecoder().decode(StatusReport.self, from: JSONEncoder().encode(report)) == report)
     }
 
     @Test(

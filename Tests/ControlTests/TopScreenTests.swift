@@ -48,6 +48,25 @@ import Testing
         #expect(lines.last?.contains("q quit  s sort: name") == true)
     }
 
+    @Test func `the latencies of destinations are columns if there is room, and in the details`() throws {
+        var two = Self.two
+        two["archive"]?.latency = .init(p50: 0.012, p99: 0.25)
+        let screen = Self.screen(two)
+        let small = Self.text(screen.draw(TopState(), .init(columns: 80, rows: 24)), 80)
+        let wide = Self.text(screen.draw(TopState(), .init(columns: 132, rows: 24)), 132)
+        for lines in [small, wide] {
+            let archive = try #require(lines.first { $0.hasPrefix("archive") })
+            #expect(archive.contains("0.25 s"), "\(lines)")
+            let title = try #require(lines.first { $0.contains("DESTINATION") })
+            #expect(title.contains("P99") && title.contains("LAG"))
+        }
+        #expect(wide.contains { $0.hasPrefix("archive") && $0.contains("12 ms") })
+        var state = TopState()
+        for key in [TopState.Key.down, .enter] { _ = state.press(key, screen.report, screen.history) }
+        let details = Self.text(screen.draw(state, .init(columns: 80, rows: 24)), 80)
+        #expect(details.contains { $0.contains("latency  ") && $0.contains("p50 12 ms, p99 0.25 s") }, "\(details)")
+    }
+
     @Test(arguments: [(1, 1), (2, 2), (5, 3), (10, 4), (20, 5), (40, 10), (80, 24), (132, 43), (300, 100), (1000, 2)])
     func `every size is filled and never exceeded`(columns: Int, rows: Int) {
         let many = Dictionary(

@@ -61,4 +61,29 @@ import Testing
         #expect(histogram.snapshot().count == 40_000)
         #expect(abs(histogram.snapshot().sum - 40) < 1e-6)
     }
+
+    @Test(
+        arguments: [
+            (-1, 0), (0, 0), (0.25, 0.0005), (0.5, 0.001), (0.75, 0.0055), (0.99, 0.00982), (1, 0.01), (2, 0.01),
+        ] as [(Double, Double)])
+    func `a quantile is estimated inside its bucket`(part: Double, seconds: Double) throws {
+        let snapshot = Histogram.Snapshot(bounds: [1_000_000, 10_000_000], counts: [50, 50, 0], sum: 0)
+        #expect(abs(try #require(snapshot.quantile(part)) - seconds) < 1e-9)
+    }
+
+    @Test func `a quantile of no durations does not exist, and one beyond every bound is the last bound`() {
+        var snapshot = Histogram.Snapshot(bounds: [1_000_000, 10_000_000], counts: [0, 0, 0], sum: 0)
+        #expect(snapshot.quantile(0.5) == nil)
+        snapshot.counts = [0, 0, .max]
+        #expect(snapshot.quantile(0.99) == 0.01)
+    }
+
+    @Test func `the difference of two snapshots is what was recorded between them`() {
+        let earlier = Histogram.Snapshot(bounds: [1_000_000], counts: [3, 1], sum: 2)
+        let later = Histogram.Snapshot(bounds: [1_000_000], counts: [5, 1], sum: 2.5)
+        #expect(later.since(earlier) == Histogram.Snapshot(bounds: [1_000_000], counts: [2, 0], sum: 0.5))
+        #expect(later.since(nil) == later)
+        // A reload has replaced the destination, which counts from 0 again.
+        #expect(earlier.since(later) == earlier)
+    }
 }

@@ -31,6 +31,56 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func `on a terminal, send shows events, rate and refusals, and removes the line at the end`() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        try daemon.start()
+        let pipe = daemon.path("pipe")
+        #expect(unsafe mkfifo(pipe, 0o600) == 0)
+        let terminal = try TestTerminal(columns: 100)
+        terminal.type("\(TestDaemon.binaries)/penstock send --acks --socket \(daemon.events) \(pipe); echo status $?\n")
+        let writer = try FileHandle(forWritingTo: URL(fileURLWithPath: pipe))
+        try writer.write(contentsOf: Data(events(0..<1000).utf8))
+        try terminal.wait("the events are on disk") { terminal in
+            terminal.lines.contains {
+                $0.hasPrefix("1,000 events, ") && $0.contains("/s, ") && $0.contains(", 1,000 on disk")
+            }
+        }
+        try writer.write(contentsOf: Data("nonsense\n".utf8))
+        try terminal.wait("the refusal, and the line below it") { terminal in
+            guard let refusal = terminal.lines.firstIndex(where: { $0.hasPrefix("line 1001: invalid_json") }),
+                let line = terminal.lines.firstIndex(where: { $0.hasPrefix("1,001 events, ") })
+            else { return false }
+            return refusal < line && terminal.lines[line].contains("1,000 on disk, 1 refused")
+        }
+        try writer.close()
+        try terminal.wait("it ends") { $0.text.contains("status 1") }
+        #expect(!terminal.text.contains("on disk"), "\(terminal.text)")
+        #expect(terminal.unknown == [], "\(terminal.unknown)")
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func `on a terminal, send shows how much of a file is sent, also while the daemon reads nothing`() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        try daemon.start()
+        // Much more than the daemon and the socket buffer.
+        try events(0..<400_000).write(toFile: daemon.path("input.ndjson"), atomically: true, encoding: .utf8)
+        daemon.signal(SIGSTOP)
+        let terminal = try TestTerminal(columns: 120)
+        let input = daemon.path("input.ndjson")
+        terminal.type(
+            "\(TestDaemon.binaries)/penstock send --timeout 1m --socket \(daemon.events) \(input); echo status $?\n")
+        try terminal.wait("it waits") { terminal in
+            terminal.lines.contains {
+                $0.hasPrefix("[") && $0.contains("] ") && $0.contains(" %  ") && $0.contains(" 0/s")
+            }
+        }
+        daemon.signal(SIGCONT)
+        try terminal.wait("it ends") { $0.text.contains("status 0") }
+        #expect(!terminal.text.contains(" %"), "\(terminal.text)")
+        try daemon.settle(accepted: 400_000)
+        #expect(daemon.terminate() == 0)
+    }
+
     @Test func `refusals are printed with their lines and fail the command`() throws {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()

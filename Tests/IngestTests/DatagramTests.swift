@@ -142,7 +142,7 @@ import Testing
             source: "apps", socket: try .duplicate(of: socket.raw), admission: .everybody, events: events, limiter: nil,
             notices: LimitNotices(
                 source: "apps", statistics: SourceStatistics(), telemetry: nil, clock: SystemClock()),
-            losses: DatagramLosses(source: "apps", telemetry: nil))
+            telemetry: nil)
         _ = listener.turn()
         #expect(
             origins.withLock { $0 } == [Origin(source: "apps", uid: geteuid(), gid: getegid(), pid: getpid())],
@@ -275,12 +275,14 @@ import Testing
     /// The daemon ends the sockets that it made. One of systemd stays open, and its messages wait.
     @Test(arguments: [false, true])
     func `what the journal has no room for at a stop is counted as refused, and logged`(endsSocket: Bool) throws {
-        final class Lines: LogSink {
-            let lines = Mutex<[String]>([])
-            func write(_ level: Level, _ line: String) { lines.withLock { $0.append(line) } }
+        final class Entries: LogSink {
+            let entries = Mutex<[LogEntry]>([])
+            func write(_ level: Level, _ line: String) {}
+            func write(_ entry: LogEntry) { entries.withLock { $0.append(entry) } }
         }
-        let log = Lines()
-        let rig = try Rig(telemetry: Telemetry(sink: log, now: { 0 }))
+        let log = Entries()
+        let telemetry = Telemetry(sink: log, now: { 0 })
+        let rig = try Rig(telemetry: telemetry)
         rig.appender.state.withLock { $0.isBusy = true }
         let client = try DatagramSocket.connect(to: rig.path)
         func send(_ number: Int) -> Bool {
@@ -299,9 +301,11 @@ import Testing
         let lost = endsSocket ? sent : 1
         #expect(rig.appender.events.isEmpty)
         #expect(rig.statistics.snapshot().refusedByReason == [.journalFull: UInt64(lost)])
-        let lines = log.lines.withLock { $0 }
-        let counts = lines.map { Int($0.split(separator: " ")[2]) ?? 0 }
-        #expect(counts.reduce(0, +) == lost, "\(lines)")
-        #expect(lines.allSatisfy { $0.contains("lost (journal_full)") })
+        telemetry.finish()
+        let entries = log.entries.withLock { $0 }
+        let counts = entries.map { Int($0.fields.first { $0.name == .count }?.value ?? "") ?? 0 }
+        #expect(counts.reduce(0, +) == lost, "\(entries)")
+        #expect(entries.count <= 2, "one line, and one for the rest")
+        #expect(entries.allSatisfy { $0.message.contains("lost (journal_full)") })
     }
 }

@@ -95,14 +95,16 @@ import Testing
         }
         let sink = Lines()
         let statistics = SourceStatistics()
-        let notices = LimitNotices(
-            source: "apps", statistics: statistics, telemetry: Telemetry(sink: sink, now: { 0 }), clock: SystemClock())
+        let telemetry = Telemetry(sink: sink, now: { 0 })
+        let notices = LimitNotices(source: "apps", statistics: statistics, telemetry: telemetry, clock: SystemClock())
         for number in 0..<100 { notices.note(.lineTimeout, "client \(number)") }
         notices.note(.maximumBuffered, "another")
+        telemetry.finish()
         #expect(
             sink.lines.withLock { $0 } == [
                 "source \"apps\": line_timeout took effect: client 0",
                 "source \"apps\": max_buffered took effect: another",
+                "99 more lines like this were left out in 10 s: source \"apps\": line_timeout took effect: client 0",
             ])
         #expect(statistics.snapshot().limits[.lineTimeout]?.count == 100)
     }

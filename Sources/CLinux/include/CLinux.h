@@ -9,6 +9,11 @@
 /* pthread_setname_np(3) for the calling thread; name has at most 15 bytes. */
 int clinux_name_thread(const char *name);
 
+/* sched_setattr(2) for the calling thread: how long it runs at once before another thread of its processor may. A
+ * thread with a short time runs sooner after it wakes (EEVDF, Linux 6.12 and newer; older kernels ignore the time).
+ * From 100 microseconds to 100 milliseconds. Keeps policy and nice value. */
+int clinux_time_slice(uint64_t nanoseconds);
+
 /* socket(2): AF_UNIX, SOCK_STREAM, closed on exec. In glibc these constants are enumerators, and whether
  * Swift sees them depends on a file's other imports. */
 int clinux_unix_stream_socket(void);
@@ -122,6 +127,11 @@ struct clinux_datagram {
 /* recvmmsg(2): receives at most `count` messages (64 at most), each into its own `slot` bytes of `buffer`, and does not
  * wait. Closes all descriptors that were sent along. Returns the number of messages, or -1. */
 int clinux_receive_datagrams(int file, void *buffer, size_t slot, int count, struct clinux_datagram *received);
+
+/* The lowest priority of the calling thread for processors and disks (sched_setscheduler(2), setpriority(2),
+ * ioprio_set(2)). Errors are ignored. */
+void clinux_enter_background(void);
+int clinux_idle_policy(void);
 
 /* malloc_trim(3): returns free memory to the system. Takes up to a few milliseconds. */
 void clinux_trim(void);

@@ -139,6 +139,10 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var whenFull: String
         /// Segments that were removed earlier than `retain` requires because the filesystem was full, since the start.
         package var removedForSpace: UInt64
+        /// The syncs of segments; nil: there was none in the last minute.
+        package var sync: Latency?
+        /// From the receipt of events to their acknowledgement; nil: there was none in the last minute.
+        package var commit: Latency?
 
         package init(
             state: State, first: UInt64, next: UInt64, bytes: UInt64, segments: Int, damaged: UInt64 = 0,
@@ -165,6 +169,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
             case retainSeconds = "retain_seconds"
             case whenFull = "when_full"
             case removedForSpace = "removed_for_space"
+            case sync = "sync_seconds"
+            case commit = "commit_seconds"
         }
     }
 
@@ -234,6 +240,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
         package var deadLetters: DeadLetters?
         /// nil: it is no plugin, or the plugin has not been loaded.
         package var plugin: Plugin?
+        /// From the receipt of events to their delivery; nil: none was delivered in the last minute.
+        package var latency: Latency?
 
         package init(
             state: State, position: UInt64, delivered: UInt64, filtered: UInt64, deadLettered: UInt64, retries: UInt64,
@@ -263,6 +271,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
 
         enum CodingKeys: String, CodingKey {
             case state, since, position, delivered, filtered, dropped, retries, replayed, replay, plugin
+            case latency = "latency_seconds"
             case deadLetters = "dead_letters"
             case filteredByReason = "filtered_by_reason"
             case stateSeconds = "state_seconds"

@@ -24,10 +24,11 @@ package enum StatusText {
     /// Formats the whole report.
     /// - Parameter color: use ANSI colours, for a terminal.
     package static func render(_ report: StatusReport, color: Bool = false) -> String {
-        func colored(_ text: String, _ code: Int) -> String { color ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text }
-        let health = colored(report.health.rawValue, report.health == .healthy ? 32 : 33)
+        let style = ANSIStyle(isOn: color)
+        func coloured(_ text: String, _ severity: ScreenLine.Style) -> String { style(text, severity.colour) }
+        let health = coloured(report.health.rawValue, .init(report.health))
         var text = "\(health): \(summary(report))\n"
-        for reason in report.reasons { text += "  - \(reason.withControlCharactersEscaped)\n" }
+        for reason in report.reasons { text += "  - \(coloured(reason, .warning))\n" }
         if let reload = report.refusedReload { text += refusal(reload) }
         text +=
             "penstock \(report.version.withControlCharactersEscaped), up \(Readable.duration(report.uptimeSeconds))\n\n"
@@ -41,7 +42,7 @@ package enum StatusText {
                 reasons.map { "\($0.key) \(Readable.grouped($0.value))" }.joined(separator: ", "))
         }
         text +=
-            sources.render() + addresses(report.sources) + socketUnits(report.sources) + plugins(report.sources)
+            sources.render() + addresses(report.sources) + socketUnits(report.sources) + plugins(report.sources, style)
             + counts(\.limits, "closed or turned away clients", of: report.sources)
             + counts(\.violationsByReason, "accepted events that violate the tracking plan", of: report.sources)
             + counts(\.normalised, "normalised events", of: report.sources)
@@ -49,17 +50,18 @@ package enum StatusText {
 
         let journal = report.journal
         text +=
-            "journal: \(journal.state.rawValue), "
+            "journal: \(coloured(journal.state.rawValue, .init(journal.state))), "
             + "\(Readable.size(journal.bytes)) in \(Readable.counted(UInt64(clamping: journal.segments), "segment")), "
         text += "positions \(journal.first) to \(journal.next)\(because(journal.lastError))\n"
-        text += retention(journal)
+        text += retention(journal) + latencies(journal)
         if journal.damaged > 0 {
             text += "journal: \(Readable.counted(journal.damaged, "position")) lost to damage\n"
         }
         text += "\n"
 
         var destinations = TextTable(
-            "DESTINATION", "STATE", ">FOR", ">DELIVERED", ">PER SECOND", ">FILTERED", ">DEAD", ">RETRIES",
+            "DESTINATION", "STATE", ">FOR", ">DELIVERED", ">PER SECOND", ">P50", ">P99", ">FILTERED", ">DEAD",
+            ">RETRIES",
             ">LAG (EVENTS)", ">LAG (TIME)", "LAST ERROR")
         for (name, destination) in report.destinations.sorted(by: { $0.key < $1.key }) {
             var error = destination.lastError ?? ""
@@ -71,14 +73,17 @@ package enum StatusText {
                 name, destination.state.rawValue, destination.stateSeconds.map { Readable.duration($0) } ?? "-",
                 Readable.grouped(destination.delivered),
                 Readable.grouped(UInt64(destination.eventsPerSecond.rounded().clamped)),
-                Readable.grouped(destination.filtered),
+                destination.latency.map { Readable.latency($0.p50) } ?? "-",
+                destination.latency.map { Readable.latency($0.p99) } ?? "-", Readable.grouped(destination.filtered),
                 Readable.grouped(destination.deadLettered), Readable.grouped(destination.retries),
                 Readable.grouped(destination.lagEvents),
                 destination.lagEvents > 0 ? Readable.duration(destination.lagSeconds) : "-", error)
         }
         text += destinations.render { column, cell in
             guard column == 1 else { return cell }
-            return colored(cell, cell.hasPrefix("up") ? 32 : cell.hasPrefix("retrying") ? 33 : 31)
+            let word = String(cell.prefix { $0 != " " })
+            let state = StatusReport.Destination.State(rawValue: word)
+            return coloured(word, state.map { .init($0) } ?? .plain) + cell.dropFirst(word.count)
         }
 
         text += dropped(report.destinations) + backfills(report.destinations) + filtered(report.destinations)
@@ -114,14 +119,15 @@ package enum StatusText {
     }
 
     /// The state of source plugins.
-    private static func plugins(_ sources: [String: StatusReport.Source]) -> String {
+    private static func plugins(_ sources: [String: StatusReport.Source], _ style: ANSIStyle) -> String {
         sources.sorted { $0.key < $1.key }.compactMap { name, source in
             guard let state = source.state else { return nil }
             var line = "\(name.withControlCharactersEscaped): "
             if let plugin = source.plugin {
                 line += "plugin \(plugin.name) \(plugin.version), ".withControlCharactersEscaped
             }
-            line += "\(state.rawValue), reads \(Readable.counted(UInt64(clamping: source.openLanes ?? 0), "lane"))"
+            let lanes = Readable.counted(UInt64(clamping: source.openLanes ?? 0), "lane")
+            line += "\(style(state.rawValue, ScreenLine.Style(state).colour)), reads \(lanes)"
             if let restarts = source.restarts, restarts > 0 {
                 line += ", restarted \(Readable.counted(restarts, "time"))"
             }
@@ -151,6 +157,14 @@ package enum StatusText {
                 .map { "\($0.key.withControlCharactersEscaped) \(Readable.grouped($0.value))" }
             return "\(name.withControlCharactersEscaped) \(words): \(list.joined(separator: ", "))\n"
         }.joined()
+    }
+
+    /// How long the journal's commits and syncs took in the last minute.
+    private static func latencies(_ journal: StatusReport.Journal) -> String {
+        let parts = [("commit", journal.commit), ("sync", journal.sync)].compactMap { name, latency in
+            latency.map { "\(name) p50 \(Readable.latency($0.p50)), p99 \(Readable.latency($0.p99))" }
+        }
+        return parts.isEmpty ? "" : "journal: \(parts.joined(separator: "; ")) (last minute)\n"
     }
 
     /// The limits of the journal, and what happens when it is full.

@@ -1,7 +1,20 @@
+import Platform
+
 /// One line of a screen: pieces of text, each with a style.
 package struct ScreenLine: Sendable, Equatable {
     package enum Style: Sendable, Equatable {
         case plain, good, warning, bad, faint, title
+
+        package var colour: ANSIStyle.Colour? {
+            switch self {
+            case .plain: nil
+            case .title: .bold
+            case .faint: .dim
+            case .good: .green
+            case .warning: .yellow
+            case .bad: .red
+            }
+        }
     }
 
     private var pieces: [(text: String, style: Style)]
@@ -46,17 +59,9 @@ package struct ScreenStyle: Sendable, Equatable {
 
     fileprivate func styled(_ text: String, _ style: ScreenLine.Style, isReverse: Bool) -> String {
         guard !text.isEmpty else { return "" }
-        let code: String
-        switch style {
-        case .plain: return text
         // Bold and faint are no colours.
-        case .title: code = "1"
-        case .faint: code = "2"
-        case .good: code = "32"
-        case .warning: code = "33"
-        case .bad: code = "31"
-        }
-        if !hasColour, style != .title, style != .faint { return text }
-        return "\u{1B}[\(code)m\(text)\u{1B}[0m" + (isReverse ? "\u{1B}[7m" : "")
+        let isOn = hasColour || style == .title || style == .faint
+        let styled = ANSIStyle(isOn: isOn)(text, style.colour)
+        return styled == text ? text : styled + (isReverse ? "\u{1B}[7m" : "")
     }
 }

@@ -44,7 +44,7 @@ package enum ScreenText {
         return result
     }
 
-    private static let likenesses: [Unicode.Scalar: Unicode.Scalar] = ["…": "~", "↑": "^", "↓": "v"]
+    private static let likenesses: [Unicode.Scalar: Unicode.Scalar] = ["…": "~", "↑": "^", "↓": "v", "µ": "u"]
 
     private static func columns(of scalar: Unicode.Scalar) -> Int {
         if scalar.value < 0x300 { return 1 }

@@ -55,7 +55,10 @@ struct TopDetails {
     }
 
     private func of(_ source: StatusReport.Source, _ width: Int) -> [ScreenLine] {
-        var lines = [ScreenLine(), title("source \(row.name)", source.state?.rawValue ?? "", .good)]
+        var lines = [
+            ScreenLine(),
+            title("source \(row.name)", source.state?.rawValue ?? "", source.state.map { .init($0) } ?? .good),
+        ]
         lines.append(rate("accepted", .accepted(source: row.name), width))
         lines.append(rate("refused", .refused(source: row.name), width))
         lines.append(line("accepted", Readable.grouped(source.accepted)))
@@ -84,6 +87,9 @@ struct TopDetails {
         var lines = [ScreenLine(), title("destination \(row.name)", state, TopScreen.style(destination.state))]
         lines.append(rate("delivered", .delivered(destination: row.name), width))
         lines.append(line("delivered", Readable.grouped(destination.delivered)))
+        if let latency = destination.latency {
+            lines.append(line("latency", "p50 \(Readable.latency(latency.p50)), p99 \(Readable.latency(latency.p99))"))
+        }
         lines.append(line("filtered out", Readable.grouped(destination.filtered)))
         lines += counts("  by", destination.filteredByReason)
         let age = destination.lagEvents > 0 ? ", the oldest is \(Readable.duration(destination.lagSeconds)) old" : ""

@@ -59,7 +59,7 @@ package struct TopScreen: Sendable {
         }
         if problem == nil {
             first.add("  ")
-            first.add(report.health.rawValue, report.health == .healthy ? .good : .warning)
+            first.add(report.health.rawValue, .init(report.health))
             let rate = history.rate(of: .allAccepted) ?? report.eventsPerSecond
             first.add("  \(Readable.grouped(UInt64(rate.rounded().clamped))) events/s ")
             first.add(Sparkline.draw(history.rates(of: .allAccepted), width: size.columns >= 80 ? 24 : 10), .good)
@@ -78,12 +78,13 @@ package struct TopScreen: Sendable {
 
     private func journal(_ journal: StatusReport.Journal) -> ScreenLine {
         var line = ScreenLine("journal ")
-        line.add(journal.state.rawValue, journal.state == .ok ? .good : .bad)
+        line.add(journal.state.rawValue, .init(journal.state))
         line.add("  \(Readable.size(journal.bytes)) of \(Readable.size(journal.retainBytes)) ")
         let share = journal.retainBytes > 0 ? Double(journal.bytes) / Double(journal.retainBytes) : 0
         let filled = min(10, Int((share * 10).rounded(.up).clamped))
         line.add("[\(String(repeating: "#", count: filled))\(String(repeating: ".", count: 10 - filled))]")
         line.add("  \(Readable.counted(journal.next - min(journal.first, journal.next), "event"))")
+        if let sync = journal.sync { line.add("  sync p99 \(Readable.latency(sync.p99))") }
         if let error = journal.lastError { line.add("  \(error.withControlCharactersEscaped)", .bad) }
         return line
     }
@@ -107,6 +108,8 @@ package struct TopScreen: Sendable {
         "q  quit    Ctrl-Z  suspend", "",
         "PER SECOND and TREND are from the time since top was started. LAG is the number of",
         "events that a destination has not settled, and AGE the age of the oldest of them.",
+        "P50 and P99: half, and 99 %, of the events of the last minute were delivered within",
+        "that time after their receipt.",
         "DEAD counts dead letters, for a source its refused events, since the daemon's start.",
     ]
 
@@ -165,7 +168,7 @@ package struct TopScreen: Sendable {
                     .init(text: Readable.grouped(source.accepted)),
                     .init(text: Readable.grouped(source.refused), style: refuses ? .bad : .plain),
                     .init(text: "\(source.connections)"),
-                    .init(text: state, style: source.state == nil || source.state == .up ? .good : .bad),
+                    .init(text: state, style: source.state.map { .init($0) } ?? .good),
                 ], isSelected: current == .source(name))
         }
         return table
@@ -174,11 +177,13 @@ package struct TopScreen: Sendable {
     private func destinationTable(_ report: StatusReport, _ state: TopState, _ current: TopState.Row?) -> ScreenTable {
         var table = ScreenTable([
             .init(title: "DESTINATION", importance: 0, longest: 20), .init(title: "STATE", importance: 1),
-            .init(title: "PER SECOND", alignsRight: true, importance: 3), .init(title: "TREND", importance: 6),
+            .init(title: "PER SECOND", alignsRight: true, importance: 3), .init(title: "TREND", importance: 8),
             .init(title: "LAG", alignsRight: true, importance: 2),
             .init(title: "AGE", alignsRight: true, importance: 4),
+            .init(title: "P50", alignsRight: true, importance: 9),
+            .init(title: "P99", alignsRight: true, importance: 6),
             .init(title: "DEAD", alignsRight: true, importance: 5),
-            .init(title: "RETRIES", alignsRight: true, importance: 8),
+            .init(title: "RETRIES", alignsRight: true, importance: 10),
             .init(title: "LAST ERROR", importance: 7, longest: 200),
         ])
         for name in state.destinations(report, history) {
@@ -191,6 +196,8 @@ package struct TopScreen: Sendable {
                     .init(text: trend, style: .good),
                     .init(text: Readable.grouped(destination.lagEvents)),
                     .init(text: destination.lagEvents > 0 ? Readable.duration(destination.lagSeconds) : "-"),
+                    .init(text: destination.latency.map { Readable.latency($0.p50) } ?? "-"),
+                    .init(text: destination.latency.map { Readable.latency($0.p99) } ?? "-"),
                     .init(
                         text: Readable.grouped(destination.deadLettered),
                         style: destination.deadLettered > 0 ? .warning : .plain),
@@ -203,11 +210,5 @@ package struct TopScreen: Sendable {
         return table
     }
 
-    static func style(_ state: StatusReport.Destination.State) -> ScreenLine.Style {
-        switch state {
-        case .up: .good
-        case .retrying: .warning
-        case .held, .failing, .stopped: .bad
-        }
-    }
+    static func style(_ state: StatusReport.Destination.State) -> ScreenLine.Style { .init(state) }
 }

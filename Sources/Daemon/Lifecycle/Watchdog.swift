@@ -29,9 +29,11 @@ struct Watchdog {
 
 struct ThreadsStuck: NamedEvent {
     static let name = "threads_stuck"
+    static let messageID = "8576cb4e70fa5d21ae7c01bcab93a4c7"
     let names: [String]
     let isWatched: Bool
     let level = Level.error
+    var fields: [LogField] { [] }
     var message: String {
         "no progress for \(Heartbeats.patience.components.seconds) s in \(names.joined(separator: ", "))"
             + (isWatched ? ": systemd restarts the daemon if this continues" : ": see penstock status")

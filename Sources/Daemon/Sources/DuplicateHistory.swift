@@ -96,10 +96,12 @@ extension Daemon {
 
 struct MessageIDsRead: NamedEvent {
     static let name = "message_ids_read"
+    static let messageID = "d8624212ef5052ddafb42b7fcb6c3780"
     let source: String
     let ids: Int
     let time: Duration
     let level = Level.notice
+    var fields: [LogField] { [.source(source), .count(ids)] }
     var message: String {
         "source \"\(source)\": \(Readable.counted(UInt64(clamping: ids), "message id")) read from the journal in "
             + "\(time.inNanoseconds / 1_000_000) ms (dedupe)"

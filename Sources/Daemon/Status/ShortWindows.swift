@@ -26,9 +26,11 @@ struct ShortWindows {
 
 struct MessageIDsForgotten: NamedEvent {
     static let name = "message_ids_forgotten"
+    static let messageID = "09dc3c89b97b5583a9419a5962e93e3e"
     let source: String
     let status: Deduplication.Status
     let level = Level.warning
+    var fields: [LogField] { [.source(source)] }
     var message: String {
         let oldest = Readable.duration(Double(status.oldest?.inNanoseconds ?? 0) / 1e9)
         let window = Readable.duration(Double(status.options.window.inNanoseconds) / 1e9)

@@ -11,6 +11,7 @@ import Platform
 import PluginSources
 import PluginHosting
 import Synchronization
+import Telemetry
 
 /// Collects the status report from the other rooms. Any thread may call `report`; the main thread samples once a tick.
 final class StatusCollector: Sendable {
@@ -27,7 +28,9 @@ final class StatusCollector: Sendable {
     private let clock: any Clock
     private let started: Instant
     private let sources = Mutex<[String: Source]>([:])
+    private let timings: JournalTimings
     private let rates = Mutex(RateMeter())
+    private let latencies = Mutex(RecentLatencies())
     private let recent = Mutex(Recent())
     private let receiveTimes = Mutex(ReceiveTimes())
     private let condition = Mutex(Condition())
@@ -57,8 +60,10 @@ final class StatusCollector: Sendable {
     }
 
     init(
-        journal: Journal, pipeline: Pipeline, plugins: SourcePlugins, descriptors: DescriptorReserve, clock: any Clock
+        journal: Journal, timings: JournalTimings, pipeline: Pipeline, plugins: SourcePlugins,
+        descriptors: DescriptorReserve, clock: any Clock
     ) {
+        self.timings = timings
         self.plugins = plugins
         self.descriptors = descriptors
         self.journal = journal
@@ -171,6 +176,17 @@ final class StatusCollector: Sendable {
         let lags = self.lags(end: end, wallClock: wallClock)
         let now = clock.now()
         rates.withLock { $0.sample(counts, at: now) }
+        latencies.withLock { latencies in
+            latencies.sample(at: now) {
+                var snapshots: [RecentLatencies.Key: Histogram.Snapshot] = [
+                    .sync: timings.syncs.snapshot(), .commit: timings.commits.snapshot(),
+                ]
+                for worker in pipeline.destinations.map(\.worker) {
+                    snapshots[.destination(worker.name)] = worker.measuredLatencies
+                }
+                return snapshots
+            }
+        }
         recent.withLock {
             $0.deadLetters.sample(letters, at: now)
             $0.refusals.sample(refusals, at: now)
@@ -205,6 +221,7 @@ final class StatusCollector: Sendable {
 
     func report() -> StatusReport {
         let rates = self.rates.withLock { $0 }
+        let latencies = self.latencies.withLock { $0 }
         let snapshots = sources.withLock { $0.mapValues { ($0.statistics.snapshot(), $0) } }
         let wallClock = clock.wallClock()
         let statistics = journal.statistics()
@@ -216,6 +233,8 @@ final class StatusCollector: Sendable {
                 lagSeconds: lagSeconds(status, end: statistics.next, wallClock: wallClock),
                 wallClock: wallClock, eventsPerSecond: rates.rate(of: "to \(status.name)"),
                 dropped: statistics.dropped[status.name] ?? 0)
+            destinations[status.name]?.latency = latencies.latency(
+                of: .destination(status.name), destination.worker.measuredLatencies, at: clock.now())
             destinations[status.name]?.deadLetters = .init(destination.deadLetters, status)
             destinations[status.name]?.plugin = destination.plugin?.facts.map(StatusReport.Plugin.init)
             let kept = JournalCursors(journal: journal, owner: "").replay(of: status.name)
@@ -243,7 +262,9 @@ final class StatusCollector: Sendable {
             ($0.deadLetters.growth, $0.refusals.growth, $0.lags.growing(lags, at: now), $0.limits.growth)
         }
         let condition = self.condition.withLock { $0 }
-        let journal = StatusReport.Journal(statistics)
+        var journal = StatusReport.Journal(statistics)
+        journal.sync = latencies.latency(of: .sync, timings.syncs.snapshot(), at: now)
+        journal.commit = latencies.latency(of: .commit, timings.commits.snapshot(), at: now)
         let sources = snapshots.reduce(into: [String: StatusReport.Source]()) { sources, entry in
             let (snapshot, source) = entry.value
             sources[entry.key] = StatusReport.Source(

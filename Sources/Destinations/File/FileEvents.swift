@@ -17,18 +17,22 @@ struct FileChangedOutside: NamedEvent {
     }
 
     static let name = "file_changed_outside"
+    static let messageID = "c7e3a7ea37025690abc8304fe5542478"
     var destination: String
     var path: String
     var change: Change
     var level: Level { .notice }
+    var fields: [LogField] { [.destination(destination), .file(path)] }
     var message: String { "destination \(destination): \(path) \(change.words)" }
 }
 
 struct FileRecordsLost: NamedEvent {
     static let name = "file_records_lost"
+    static let messageID = "267a9e4cc3ec549ab4abc125077bb146"
     var destination: String
     var path: String
     var level: Level { .warning }
+    var fields: [LogField] { [.destination(destination), .file(path)] }
     var message: String {
         "destination \(destination): \(path) is missing or damaged; it records the files' lengths at the last cursor;"
             + " events written since then may be in the files twice"
@@ -37,12 +41,14 @@ struct FileRecordsLost: NamedEvent {
 
 struct OldFilesRemoved: NamedEvent {
     static let name = "old_files_removed"
+    static let messageID = "5664bfb3c8415a58b36e90b28a5f758e"
     var destination: String
     var files: Int
     var bytes: Int
     /// The path of the last file removed.
     var path: String
     var level: Level { .notice }
+    var fields: [LogField] { [.destination(destination), .file(path), .count(files)] }
     var message: String {
         "destination \(destination): removed \(files == 1 ? path : "\(files) old files, the last one \(path)"),"
             + " \(bytes) bytes, as keep requires"
@@ -51,18 +57,22 @@ struct OldFilesRemoved: NamedEvent {
 
 struct OldFilesStay: NamedEvent {
     static let name = "old_files_stay"
+    static let messageID = "ee0b8bcb115e523094c4bfaf3e0d6f9a"
     var destination: String
     var cause: String
     var level: Level { .warning }
+    var fields: [LogField] { [.destination(destination), .reason(cause)] }
     var message: String { "destination \(destination): cannot find or remove old files, so they stay: \(cause)" }
 }
 
 struct NewFilesLimited: NamedEvent {
     static let name = "new_files_limited"
+    static let messageID = "9be07f3198a15a49a8dbb88e4afff7c3"
     var destination: String
     var limit: Int
     var path: String
     var level: Level { .warning }
+    var fields: [LogField] { [.destination(destination), .file(path), .count(limit)] }
     var message: String {
         "destination \(destination): events created \(limit) \(limit == 1 ? "file" : "files") in this hour,"
             + " the limit of new_files; until the next hour, events for other new files are written to \(path)"

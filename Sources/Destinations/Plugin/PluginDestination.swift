@@ -146,7 +146,7 @@ package final class PluginDestination: Destination {
             }
         let plugin = instance.description
         running.note(plugin, build: build) { [reporting = host.reporting] in reporting.metrics }
-        telemetry.emit(PluginLoaded(owner: options.destination, plugin: plugin, build: build))
+        telemetry.emit(PluginLoaded(owner: .destination(options.destination), plugin: plugin, build: build))
         return instance
     }
 

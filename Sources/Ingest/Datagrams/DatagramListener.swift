@@ -1,5 +1,6 @@
 import Events
 import Platform
+import Telemetry
 
 /// The datagram socket of one source. It belongs to the thread of `DatagramLoop`.
 ///
@@ -30,7 +31,7 @@ final class DatagramListener: @unchecked Sendable {
     private let events: EventAdmission
     private let limiter: RateLimiter?
     private let notices: LimitNotices
-    private let losses: DatagramLosses
+    private let telemetry: Telemetry?
     private let receiver: DatagramBuffer
     /// The messages of `receiver` from `next` to `received` are not processed yet.
     private var received = 0
@@ -44,7 +45,7 @@ final class DatagramListener: @unchecked Sendable {
     /// - Parameter socket: receives credentials.
     init(
         source: String, socket: consuming FileDescriptor, admission: Admission, events: EventAdmission,
-        limiter: RateLimiter?, notices: LimitNotices, losses: DatagramLosses
+        limiter: RateLimiter?, notices: LimitNotices, telemetry: Telemetry?
     ) {
         self.socket = socket
         self.source = source
@@ -52,7 +53,7 @@ final class DatagramListener: @unchecked Sendable {
         self.events = events
         self.limiter = limiter
         self.notices = notices
-        self.losses = losses
+        self.telemetry = telemetry
         let slot = events.maximumEventSize + NDJSONStream.whiteSpaceAllowance
         receiver = DatagramBuffer(slotSize: slot, count: min(max(1, Self.memory / slot), Self.mostMessages))
     }
@@ -87,7 +88,6 @@ final class DatagramListener: @unchecked Sendable {
             _ = offer()
         }
         if empties { while case .more = turn() {} }
-        losses.log()
     }
 
     /// Scans the next messages as far as they have the same sender.
@@ -165,7 +165,8 @@ final class DatagramListener: @unchecked Sendable {
         for event in events.accepted {
             events.refused.append(RefusedLine(line: Int(event.line), refusal: refusal))
         }
-        losses.note(events.accepted.count, refusal.detail, at: events.now())
+        telemetry?.emit(
+            DatagramsLost(source: source, events: UInt64(events.accepted.count), detail: refusal.detail))
     }
 }
 

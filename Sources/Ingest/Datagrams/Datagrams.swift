@@ -72,7 +72,7 @@ package final class Datagrams: Sendable {
                 source: source, socket: descriptor, admission: admission, events: events,
                 limiter: statistics.rateLimiter(limits.rateLimit),
                 notices: LimitNotices(source: source, statistics: statistics, telemetry: telemetry, clock: clock),
-                losses: DatagramLosses(source: source, telemetry: telemetry)))
+                telemetry: telemetry))
     }
 
     /// Reads a prepared socket from now on, in place of the source's current one.

@@ -70,7 +70,7 @@ package final class HTTPStream: ClientStream {
     private let origin: Origin
     private let user: ClientUser
     private let connection: UInt64
-    private let door: HTTPDoor
+    private var door: HTTPDoor
     private let parser: HTTPParser
     private var request: HTTPRequest?
     /// Events that the journal has no room for, and since when.
@@ -202,6 +202,8 @@ package final class HTTPStream: ClientStream {
         conclude(abandoned)
         return true
     }
+
+    func use(_ door: HTTPDoor) { self.door = door }
 
     func takeFreedBytes() -> Int {
         defer { freedBytes = 0 }

@@ -7,8 +7,6 @@ import Telemetry
 package final class DescriptorReserve: Sendable {
     /// How long accepting pauses before the next check.
     static let pause = Duration.milliseconds(50)
-    /// The minimum time between two log lines about a shortage.
-    private static let interval = Duration.seconds(10)
     /// How long after the last pause `problem` still reports a shortage.
     private static let memory = Duration.seconds(60)
 
@@ -18,7 +16,6 @@ package final class DescriptorReserve: Sendable {
     private let clients = Atomic<Int>(0)
     /// Descriptors that do not belong to clients, as of the last count.
     private let others: Atomic<Int>
-    private let lastLine = Atomic<Int64>(.min)
     private let lastShort = Atomic<Int64>(.min)
     private let count: @Sendable () -> Int?
     private let telemetry: Telemetry?
@@ -56,15 +53,13 @@ package final class DescriptorReserve: Sendable {
         others.store(max(0, all - clients), ordering: .relaxed)
     }
 
-    /// Records that accepting pauses. Logged at most once per interval.
+    /// Records that accepting pauses.
     func noteShortage(_ error: SystemError?) {
         let now = clock.now().nanoseconds
         lastShort.store(now, ordering: .relaxed)
-        let last = lastLine.load(ordering: .relaxed)
-        guard last == .min || now - last >= Self.interval.inNanoseconds,
-            lastLine.compareExchange(expected: last, desired: now, ordering: .relaxed).exchanged
-        else { return }
-        telemetry?.emit(DescriptorsShort(detail: error.map { "\($0)" } ?? sentence))
+        telemetry?.emit(DescriptorsShort.self, .warning, about: "") {
+            DescriptorsShort(detail: error.map { "\($0)" } ?? sentence)
+        }
     }
 
     private var sentence: String {

@@ -1,24 +1,12 @@
 import Platform
-import Synchronization
 import Telemetry
 
-/// Counts each time that a limit of a source takes effect. Logs at most one line for each limit per interval. Any
-/// thread.
+/// Counts each time that a limit of a source takes effect, and logs it. Any thread.
 final class LimitNotices: Sendable {
-    /// How long further effects of a logged limit are only counted.
-    static let interval = Duration.seconds(10)
-
-    private struct Window {
-        var began: Instant
-        /// Effects since the last log line.
-        var unlogged: UInt64 = 0
-    }
-
     private let source: String
     private let statistics: SourceStatistics
     private let telemetry: Telemetry?
     private let clock: any Clock
-    private let windows = Mutex<[ClientLimit: Window]>([:])
 
     init(source: String, statistics: SourceStatistics, telemetry: Telemetry?, clock: any Clock) {
         self.source = source
@@ -27,44 +15,40 @@ final class LimitNotices: Sendable {
         self.clock = clock
     }
 
-    /// - Parameter detail: one sentence that says what happened, to whom, and what to do.
+    /// - Parameter detail: one sentence that says what happened, to whom, and what to do. Evaluated only if logged.
     func note(_ limit: ClientLimit, _ detail: @autoclosure () -> String) {
         statistics.limit(limit, at: clock.wallClock())
-        let now = clock.now()
-        let before: UInt64? = windows.withLock { windows in
-            if let window = windows[limit], now - window.began < Self.interval {
-                windows[limit]?.unlogged += 1
-                return nil
-            }
-            let unlogged = windows[limit]?.unlogged ?? 0
-            windows[limit] = Window(began: now)
-            return unlogged
-        }
-        guard let before else { return }
-        telemetry?.emit(LimitTookEffect(source: source, limit: limit, detail: detail(), before: before))
+        telemetry?.emit(
+            LimitTookEffect.self, .warning, about: LimitTookEffect.subject(source, limit)
+        ) { LimitTookEffect(source: source, limit: limit, detail: detail()) }
     }
 }
 
 /// A source's limit took effect on a client.
 struct LimitTookEffect: NamedEvent {
     static let name = "limit_took_effect"
+    static let messageID = "04bba0edf5ed5ddeab4bb169b0c47883"
+    static let lineLimit = LineLimit.once
     let source: String
     let limit: ClientLimit
     let detail: String
-    /// Unlogged effects of the same limit since the last log line.
-    let before: UInt64
     let level = Level.warning
-    var message: String {
-        let more = before == 0 ? "" : " (and \(before) more time\(before == 1 ? "" : "s") since the last such line)"
-        return "source \"\(source)\": \(limit.rawValue) took effect: \(detail)\(more)"
-    }
+    var fields: [LogField] { [.source(source), .limit(limit.rawValue), .reason(detail)] }
+    var subject: String { Self.subject(source, limit) }
+    var message: String { "source \"\(source)\": \(limit.rawValue) took effect: \(detail)" }
+
+    /// One limit of a source hides no line about another.
+    static func subject(_ source: String, _ limit: ClientLimit) -> String { source + "/" + limit.rawValue }
 }
 
 /// The process is short of file descriptors.
 struct DescriptorsShort: NamedEvent {
     static let name = "descriptors_short"
+    static let messageID = "7150657f34c55f9e9cab97bfa97d780a"
+    static let lineLimit = LineLimit.once
     let detail: String
     let level = Level.warning
+    var fields: [LogField] { [.reason(detail)] }
     var message: String {
         """
         accepting clients is paused: \(detail); new clients wait until others disconnect; raise \

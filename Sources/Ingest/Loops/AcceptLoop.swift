@@ -72,6 +72,7 @@ final class AcceptLoop: @unchecked Sendable {
     }
 
     func run() {
+        WorkerThread.preferLatency()
         while !isStopping {
             beats.add(1, ordering: .relaxed)
             poll.wait(timeout: timeout(), into: &found)
@@ -205,7 +206,7 @@ final class AcceptLoop: @unchecked Sendable {
                         client, id: connection, loop: loop, slot: slot)
                 else { continue }
                 if let replaced {
-                    placement.hand(.makeRoom(connection: replaced), to: ClientIdentity.loop(of: replaced))
+                    placement.hand(.makeRoom, toConnection: replaced)
                 }
                 admitted[loop, default: []].append(new)
             } catch {

@@ -37,11 +37,11 @@ final class ClientConnection {
     let id: UInt64
     let user: ClientUser
     let listener: SourceListener
-    let admission: EventAdmission
+    private(set) var admission: EventAdmission
     var transport: ClientTransport
     /// Its place in the memory that outlives the process; nil: it ends with the process.
     let slot: ClientSlot?
-    private let door: HTTPDoor
+    private var door: HTTPDoor
     private let origin: Origin
     var stream: any ClientStream
     private var mayBeHTTP: Bool
@@ -60,7 +60,7 @@ final class ClientConnection {
     var isParked = false
     /// A newer connection takes its place, or the client was silent for too long. It is closed once everything that the
     /// client sent is processed.
-    private var isLeaving = false
+    var isLeaving = false
     private(set) var conduct = Conduct()
     /// The journal position that the loop has noted for its latest unacknowledged lines.
     var notedEnd: UInt64 = 0
@@ -110,6 +110,17 @@ final class ClientConnection {
 
     func register(with poll: SocketPoll) throws(SystemError) {
         try transport.register(with: poll, tag: id)
+    }
+
+    /// Leaves its event loop for the one with this number. The caller hands it over, and uses it no more.
+    func depart(from poll: SocketPoll, toLoop number: Int) {
+        transport.unregister(from: poll)
+        admission = listener.eventAdmissions[number].admission
+        door = listener.eventAdmissions[number].door
+        stream.use(door)
+        isLeft = false
+        notedEnd = 0
+        onTooMuchBuffered = nil
     }
 
     /// Records a readiness report from the kernel.
@@ -314,13 +325,6 @@ final class ClientConnection {
         return Self.closingPause
     }
 
-    /// Closes an idle connection, to make room for another one or because of its silence. Anything that the client has
-    /// sent since it was chosen is processed first.
-    func leave() {
-        isLeaving = true
-        transport.canRead = true
-    }
-
     /// Ends the connection because a limit took effect. Earlier lines are settled, the client is sent the reason, and
     /// then the connection is closed.
     func end(_ limit: ClientLimit, _ reason: RefusalReason, _ detail: String, at now: Instant) {
@@ -339,15 +343,6 @@ final class ClientConnection {
         // `UserConnections` no longer counts this connection, so it must not keep unread answers in memory.
         if transport.unsent > 0 { return close() }
         listener.statistics.withUserConnections { $0.leave(id) }
-    }
-
-    private func noteTooManyRefusals() {
-        let limit = admission.limits.maximumConsecutiveRefusals
-        listener.notices.note(
-            .maximumConsecutiveRefusals,
-            "the connection of \(user) is closed: \(limit) of its lines in a row were refused")
-        pending = []
-        taken = 0
     }
 
     /// Reports this connection's buffered bytes and activity to the source's `UserConnections` if they have changed.

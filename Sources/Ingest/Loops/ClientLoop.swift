@@ -2,7 +2,8 @@ import Events
 import Platform
 import Synchronization
 
-/// A thread that serves clients.
+/// A thread that serves clients. One thread serves those that send little, and others those that send much
+/// (`LightLoad`), so that the former need not wait for a processor either. A client moves between them.
 ///
 /// Each turn of a client has a bounded time and a bounded amount of memory. Ready connections wait in a queue that is
 /// fair between users. The loop serves them for about a millisecond, then polls the kernel for ready connections again.
@@ -10,9 +11,8 @@ final class ClientLoop: @unchecked Sendable {
     /// Requests from other threads. Unchecked: the sender of a connection keeps no reference to it.
     enum Order: @unchecked Sendable {
         case add([ClientConnection])
-        /// Another connection has reached a limit, and this one must be closed for it.
-        case makeRoom(connection: UInt64)
-        case tooMuchBuffered(connection: UInt64, bytes: Int)
+        /// For a connection, wherever it has moved. `asked`: how many loops do not have it.
+        case limit(ClientLimitOrder, connection: UInt64, asked: Int)
         /// Rings the doorbell once this loop has checked all of its sockets.
         case turn(Doorbell)
         /// From each client, read only what it has sent until now.
@@ -20,24 +20,27 @@ final class ClientLoop: @unchecked Sendable {
         case stop
     }
 
+    /// What a connection must do because of a limit.
+    enum ClientLimitOrder {
+        /// Another connection has reached a limit, and this one must be closed for it.
+        case makeRoom
+        case tooMuchBuffered(bytes: Int)
+    }
+
     /// How long connections are served between two polls of the kernel.
     static let round = Duration.milliseconds(1)
-    /// After a round of mostly refused lines, only trusted connections are served for at most this long.
-    static let longestRest = Duration.milliseconds(20)
-    /// That rest lasts this many times as long as the refused lines took.
-    static let restFactor = 19
     /// The interval between checks of the clients' time limits. It shrinks if a limit is short, down to
     /// `shortestSweep`.
     private static let longestSweep = Duration.seconds(1)
     private static let shortestSweep = Duration.milliseconds(20)
-    /// The shortest time between two looks at the connections that wait because of a rate limit.
-    private static let throttlePause = Duration.milliseconds(5)
     /// While this many connections wait for room in the journal, no other one tries.
     private static let mostStalled = 16
     /// How many connections are checked per round.
     private static let sweptAtOnce = 1024
 
     let number: Int
+    /// Whether it serves the clients that send little.
+    let isLight: Bool
     private let poll: SocketPoll
     private let clock: any Clock
     private let pressure: RefusalPressure
@@ -54,7 +57,7 @@ final class ClientLoop: @unchecked Sendable {
     var heartbeat: UInt64 { beats.load(ordering: .relaxed) }
     private let beats = Atomic<UInt64>(1)
     /// The number of connections that this thread serves. Any thread.
-    var load: Int { connectionCount.load(ordering: .relaxed) }
+    var connectionsServed: Int { connectionCount.load(ordering: .relaxed) }
     private let connectionCount = Atomic<Int>(0)
     /// Whether clients have sent input that is not processed yet. Any thread.
     var isBusy: Bool { busy.load(ordering: .relaxed) }
@@ -63,30 +66,30 @@ final class ClientLoop: @unchecked Sendable {
     // The state below belongs to the loop's own thread.
     private var connections: [UInt64: ClientConnection] = [:]
     private var queue = FairQueue<ClientConnection>()
-    private var unacknowledged = Fifo<(connection: ClientConnection, end: UInt64)>()
+    /// By id, because a connection may have moved to another loop.
+    private var unacknowledged = Fifo<(connection: UInt64, end: UInt64)>()
     private var stalled: [ClientConnection] = []
     private var parked: [ClientConnection] = []
     private var buffer = [UInt8](repeating: 0, count: ClientConnection.largeRead)
     private var found: [SocketPoll.Readiness] = []
     private var bells: [Doorbell] = []
-    /// Connections that wait because of a rate limit, until these times.
-    private var throttled: [UInt64: Instant] = [:]
-    private var nextThrottled: Instant?
-    /// Until this time, only trusted connections are served.
-    private var restsUntil: Instant?
+    private var throttled = WaitingTimes()
+    private var rest = RefusalRest()
     private var sweepInterval = longestSweep
     private var nextSweep: Instant
     private var unswept: [UInt64] = []
     private var memory = MemoryWatch()
+    private var load = LightLoad()
     private var readsLast = false
     private var isStopping = false
 
     init(
-        number: Int, clock: any Clock, pressure: RefusalPressure, placement: ClientPlacement,
+        number: Int, isLight: Bool, clock: any Clock, pressure: RefusalPressure, placement: ClientPlacement,
         durableEnd: @escaping () -> UInt64
     ) throws(SystemError) {
         poll = try SocketPoll()
         self.number = number
+        self.isLight = isLight
         self.clock = clock
         self.pressure = pressure
         self.placement = placement
@@ -118,6 +121,7 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: The thread
 
     func run() {
+        if isLight { WorkerThread.preferLatency() }
         while !isStopping {
             beats.add(1, ordering: .relaxed)
             poll.wait(timeout: timeout(), into: &found)
@@ -141,13 +145,10 @@ final class ClientLoop: @unchecked Sendable {
     /// How long the thread may sleep; nil: until it is woken.
     private func timeout() -> Duration? {
         let now = clock.now()
-        if let restsUntil {
-            if queue.trustedCount > 0 { return .zero }
-            return max(.zero, restsUntil - now)
-        }
+        if let end = rest.end { return queue.trustedCount > 0 ? .zero : max(.zero, end - now) }
         if !queue.isEmpty || !unswept.isEmpty { return .zero }
         guard !connections.isEmpty || memory.isWatching else { return nil }
-        return max(.zero, min(nextSweep, nextThrottled ?? nextSweep) - now)
+        return max(.zero, min(nextSweep, throttled.next ?? nextSweep) - now)
     }
 
     private func note(_ readiness: SocketPoll.Readiness) {
@@ -165,43 +166,51 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: Turns
 
     /// Serves queued connections, one turn each, until the round's time is over.
-    ///
-    /// If refused lines took more than half of the round, the loop serves only trusted connections for the next 19
-    /// times as long as they took (at most `longestRest`). Clients that send invalid data thus get at most a twentieth
-    /// of a processor, and well-behaved clients get all that they need.
     private func serveRound() {
         let began = clock.now()
-        if let until = restsUntil, began >= until { restsUntil = nil }
+        rest.update(at: began)
         var now = began
         var wasted = Duration.zero
-        while let connection = queue.next(trustedOnly: restsUntil != nil) {
+        while let connection = queue.next(trustedOnly: rest.end != nil) {
             connection.isQueued = false
-            serve(connection, at: now)
+            let outcome = turn(of: connection, at: now)
             let after = clock.now()
             if connection.conduct.isSuspect { wasted += after - now }
+            if isMisplaced(connection, took: after - now, at: after), move(connection, outcome) {
+                // It continues there.
+            } else if outcome == .more {
+                enqueue(connection)
+            }
             now = after
             if now - began >= Self.round { break }
         }
-        guard wasted * 2 > now - began else { return }
-        pressure.note(at: now)
-        restsUntil = now + min(wasted * Self.restFactor, Self.longestRest)
+        if rest.note(refusals: wasted, ofRound: now - began, at: now) { pressure.note(at: now) }
     }
 
     private func serve(_ connection: ClientConnection, at now: Instant) {
+        if turn(of: connection, at: now) == .more { enqueue(connection) }
+    }
+
+    /// - Returns: `more`: the caller queues it again.
+    private func turn(of connection: ClientConnection, at now: Instant) -> ClientConnection.Outcome {
         let outcome = connection.serve(&buffer, at: now, mayTake: mayTake(connection))
         memory.freed(connection.takeFreedBytes())
         if outcome != .stalled { leaveStalled(connection) }
         switch outcome {
-        case .more: enqueue(connection)
-        case .waits: break
+        case .more, .waits: break
         case .stalled: if !connection.isStalledInLoop { stall(connection) }
         case .parked: if !connection.isParked { park(connection) }
-        case .throttled(let until): throttle(connection, until: until)
+        case .throttled(let until): throttled.add(connection.id, until: until)
         case .closed: remove(connection)
         }
+        noteAwaitedEnd(of: connection)
+        return outcome
+    }
+
+    private func noteAwaitedEnd(of connection: ClientConnection) {
         guard let end = connection.awaitedEnd, end > connection.notedEnd else { return }
         connection.notedEnd = end
-        unacknowledged.append((connection, end))
+        unacknowledged.append((connection.id, end))
         awaitsDisk.store(true, ordering: .sequentiallyConsistent)
         // The commit may have happened before the flag was set. This fence and the one in `wakeIfDurable` guarantee
         // that at least one of the two threads sees what the other has stored.
@@ -225,22 +234,11 @@ final class ClientLoop: @unchecked Sendable {
         stalled.append(connection)
     }
 
-    private func throttle(_ connection: ClientConnection, until: Instant) {
-        throttled[connection.id] = until
-        nextThrottled = min(nextThrottled ?? until, until)
-    }
-
-    /// Gives a turn to the connections whose wait is over. All of them are looked at, so this happens at most every few
-    /// milliseconds.
     private func resumeThrottled() {
-        guard let next = nextThrottled else { return }
-        let now = clock.now()
-        guard now >= next else { return }
-        for (id, until) in throttled where until <= now {
-            throttled[id] = nil
+        guard throttled.next != nil else { return }
+        for id in throttled.takeDue(at: clock.now()) {
             if let connection = connections[id] { enqueue(connection) }
         }
-        nextThrottled = throttled.values.min().map { max($0, now + Self.throttlePause) }
     }
 
     private func park(_ connection: ClientConnection) {
@@ -267,22 +265,45 @@ final class ClientLoop: @unchecked Sendable {
 
     private func remove(_ connection: ClientConnection) {
         leaveStalled(connection)
-        throttled[connection.id] = nil
+        throttled.remove(connection.id)
         guard connections.removeValue(forKey: connection.id) != nil else { return }
         memory.closed(holding: connection.reportedBytes)
         connectionCount.subtract(1, ordering: .relaxed)
     }
 
+    // MARK: Moves
+
+    /// Whether a connection belongs to a loop of the other kind.
+    private func isMisplaced(_ connection: ClientConnection, took turn: Duration, at now: Instant) -> Bool {
+        guard isLight else { return connection.conduct.lightTurns >= Conduct.lightTurnsToReturn }
+        return !load.note(turn, of: connection.user, at: now) || connection.conduct.lightTurns == 0
+    }
+
+    /// - Returns: false: it cannot move now.
+    private func move(_ connection: ClientConnection, _ outcome: ClientConnection.Outcome) -> Bool {
+        guard !readsLast, outcome == .more || outcome == .waits, connection.isOpen, !connection.isQueued,
+            !connection.isStalledInLoop, !connection.isParked, !throttled.contains(connection.id),
+            let target = placement.loop(isLight: !isLight),
+            connections.removeValue(forKey: connection.id) != nil
+        else { return false }
+        connectionCount.subtract(1, ordering: .relaxed)
+        connection.depart(from: poll, toLoop: target.number)
+        target.post(.add([connection]))
+        return true
+    }
+
     // MARK: Commits
 
     /// Groups are queued in the journal in the order in which they are noted here, so the committed ones are at the
-    /// front.
+    /// front. Those of a connection that came from another loop may be later in the list, and then wait for the commit
+    /// of those before them.
     private func acknowledge() {
         let end = durableEnd()
         while let front = unacknowledged.front, front.end <= end {
             _ = unacknowledged.popFirst()
-            front.connection.durable(upTo: end)
-            enqueue(front.connection)
+            guard let connection = connections[front.connection] else { continue }
+            connection.durable(upTo: end)
+            enqueue(connection)
         }
         if unacknowledged.isEmpty { awaitsDisk.store(false, ordering: .sequentiallyConsistent) }
     }
@@ -308,7 +329,7 @@ final class ClientLoop: @unchecked Sendable {
             return
         }
         connection.onTooMuchBuffered = { [placement] victim, bytes in
-            placement.hand(.tooMuchBuffered(connection: victim, bytes: bytes), to: ClientIdentity.loop(of: victim))
+            placement.hand(.tooMuchBuffered(bytes: bytes), toConnection: victim)
         }
         // A short limit shortens the interval between checks.
         let limits = connection.listener.limits
@@ -320,6 +341,9 @@ final class ClientLoop: @unchecked Sendable {
         connections[connection.id] = connection
         if readsLast { connection.readLast() }
         connectionCount.add(1, ordering: .relaxed)
+        // It may come from another loop, with events that wait for a commit.
+        connection.durable(upTo: durableEnd())
+        noteAwaitedEnd(of: connection)
         enqueue(connection)
     }
 
@@ -336,12 +360,29 @@ final class ClientLoop: @unchecked Sendable {
     private func perform(_ order: Order) {
         switch order {
         case .add(let connections): for connection in connections { add(connection) }
-        case .makeRoom(let id):
-            guard let connection = connections[id] else { return }
+        case .limit(let limit, let id, let asked):
+            if let connection = connections[id] {
+                enforce(limit, on: connection)
+            } else {
+                placement.forward(limit, connection: id, from: number, asked: asked + 1)
+            }
+        case .turn(let bell): bells.append(bell)
+        case .lastReads:
+            readsLast = true
+            for connection in connections.values {
+                connection.readLast()
+                enqueue(connection)
+            }
+        case .stop: isStopping = true
+        }
+    }
+
+    private func enforce(_ limit: ClientLimitOrder, on connection: ClientConnection) {
+        switch limit {
+        case .makeRoom:
             connection.leave()
             enqueue(connection)
-        case .tooMuchBuffered(let id, let bytes):
-            guard let connection = connections[id] else { return }
+        case .tooMuchBuffered(let bytes):
             connection.end(
                 .maximumBuffered, .maximumBuffered,
                 """
@@ -351,14 +392,6 @@ final class ClientLoop: @unchecked Sendable {
             leaveStalled(connection)
             // Now: while it waited for its turn, others would go on to fill memory.
             serve(connection, at: clock.now())
-        case .turn(let bell): bells.append(bell)
-        case .lastReads:
-            readsLast = true
-            for connection in connections.values {
-                connection.readLast()
-                enqueue(connection)
-            }
-        case .stop: isStopping = true
         }
     }
 

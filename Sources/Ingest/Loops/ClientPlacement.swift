@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Assigns each new client to the thread that serves the fewest, and delivers clients and orders to the threads. Any
-/// thread.
+/// Assigns each new client to the thread for clients that send little, and delivers clients and orders to the threads.
+/// Any thread.
 final class ClientPlacement: Sendable {
     private let loops = Mutex<[ClientLoop]>([])
     private let last = Atomic<UInt64>(0)
@@ -15,12 +15,27 @@ final class ClientPlacement: Sendable {
     /// The loop that will serve the next client, and the client's id.
     func next() -> (loop: Int, id: UInt64) {
         let number = nextNumber()
-        let loop = loops.withLock { loops in
-            // Ties are broken in rotation.
-            let first = Int(number % UInt64(max(loops.count, 1)))
-            return (0..<loops.count).map { (first + $0) % loops.count }.min { loops[$0].load < loops[$1].load } ?? 0
-        }
+        let loop = loop(isLight: true)?.number ?? 0
         return (loop, ClientIdentity.make(number, loop: loop))
+    }
+
+    /// Of the loops of one kind, the one with the fewest clients.
+    func loop(isLight: Bool) -> ClientLoop? {
+        loops.withLock { loops in
+            loops.filter { $0.isLight == isLight }.min { $0.connectionsServed < $1.connectionsServed }
+        }
+    }
+
+    /// - Parameter id: of a connection; it may have moved from its first loop.
+    func hand(_ limit: ClientLoop.ClientLimitOrder, toConnection id: UInt64) {
+        hand(.limit(limit, connection: id, asked: 0), to: ClientIdentity.loop(of: id))
+    }
+
+    /// Hands the order to the loop after this one. It ends when all loops were asked: then the connection is closed.
+    func forward(_ limit: ClientLoop.ClientLimitOrder, connection: UInt64, from loop: Int, asked: Int) {
+        let count = loops.withLock { $0.count }
+        guard asked < count else { return }
+        hand(.limit(limit, connection: connection, asked: asked), to: (loop + 1) % count)
     }
 
     func hand(_ order: ClientLoop.Order, to loop: Int) {

@@ -49,6 +49,10 @@ struct ClientTransport: ~Copyable {
         if socket != nil { try poll.add(socket!, tag: tag) }
     }
 
+    func unregister(from poll: SocketPoll) {
+        if socket != nil { poll.remove(socket!) }
+    }
+
     /// Records a readiness report from the kernel.
     mutating func ready(_ readiness: SocketPoll.Readiness) {
         canRead = canRead || readiness.canRead

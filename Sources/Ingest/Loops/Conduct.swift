@@ -11,16 +11,21 @@ struct Conduct {
     /// A turn that processes at most this many bytes is light.
     static let lightTurn = 16 << 10
 
+    /// A connection that has sent much counts as one that sends little after this many light turns in a row.
+    static let lightTurnsToReturn = 1024
+
     private(set) var isTrusted = false
     /// Whether most lines of the last turn were refused.
     private(set) var isSuspect = false
-    private var isLight = false
+    /// The light turns since the last other one. Of a new connection, 1.
+    private(set) var lightTurns = 1
+    private var isLight: Bool { lightTurns > 0 }
 
     var standing: Standing { !isTrusted ? .other : isLight ? .light : .trusted }
 
     /// - Parameter hasMore: the turn has left input that was read.
     mutating func note(_ turn: TurnBudget, hasMore: Bool) {
-        isLight = turn.bytes <= Self.lightTurn && !hasMore
+        lightTurns = turn.bytes <= Self.lightTurn && !hasMore ? min(lightTurns + 1, Self.lightTurnsToReturn) : 0
         let refused = TurnBudget.refusals - turn.refusalsLeft
         guard turn.accepted + refused > 0 else { return }
         isSuspect = refused > turn.accepted

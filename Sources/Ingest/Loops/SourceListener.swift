@@ -24,7 +24,7 @@ final class SourceListener: Sendable {
     private let admission: Admission
     private let clock: any Clock
     /// One for each event loop, by its number.
-    private let eventAdmissions: [LoopAdmission]
+    let eventAdmissions: [LoopAdmission]
 
     /// What the clients of one event loop share. Unchecked: only that loop's thread uses it.
     struct LoopAdmission: @unchecked Sendable {

@@ -39,6 +39,9 @@ protocol ClientStream {
     /// Bytes of memory that this client uses in addition to the fixed cost of every client.
     var heldBytes: Int { get }
 
+    /// The client moves to another event loop, whose clients share this door.
+    mutating func use(_ door: HTTPDoor)
+
     /// Bytes of memory of finished requests that were freed since the last call.
     mutating func takeFreedBytes() -> Int
 
@@ -73,6 +76,7 @@ extension NDJSONStream: ClientStream {
     var mayTake: Bool { true }
     var isSlowedDown: Bool { true }
     mutating func takeFreedBytes() -> Int { 0 }
+    mutating func use(_ door: HTTPDoor) {}
     func settled(_ place: UInt64) -> UInt64 { place - UInt64(carry.count) }
     var keptState: ClientRecord.State {
         ClientRecord.State(lines: ledger.lines, wantsAnswers: wantsAnswers, isInLongLine: isInLongLine)

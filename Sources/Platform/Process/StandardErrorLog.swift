@@ -7,7 +7,8 @@ import Glibc
 package struct StandardErrorLog: Sendable {
     private let descriptor: Int32
     private let clock: any Clock
-    private let forJournal: Bool
+    /// Whether the descriptor is connected to systemd's journal.
+    package let isJournal: Bool
 
     /// - Parameter journalStream: the value of JOURNAL_STREAM: device and inode of the stream that systemd connected to
     ///   its journal. Standard error may be a different file, for example after `penstockd 2>file` in a unit's script.
@@ -17,7 +18,7 @@ package struct StandardErrorLog: Sendable {
     ) {
         self.descriptor = descriptor
         self.clock = clock
-        forJournal = Self.isJournal(descriptor, journalStream)
+        isJournal = Self.isJournal(descriptor, journalStream)
     }
 
     /// Whether a descriptor is connected to systemd's journal.
@@ -31,7 +32,7 @@ package struct StandardErrorLog: Sendable {
     }
 
     package func write(_ line: String, priority: Int, name: String) {
-        let prefix = forJournal ? "<\(priority)>" : "\(Self.time(clock.wallClock())) \(name) "
+        let prefix = isJournal ? "<\(priority)>" : "\(Self.time(clock.wallClock())) \(name) "
         let bytes = Array((prefix + line.withControlCharactersEscaped + "\n").utf8)
         unsafe bytes.withUnsafeBytes { buffer in
             var done = 0

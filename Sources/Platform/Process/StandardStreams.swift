@@ -17,6 +17,13 @@ package enum StandardStream: Sendable {
     /// Whether a person reads or types here: the stream is a terminal.
     package var isTerminal: Bool { isatty(descriptor) == 1 }
 
+    /// The width of the terminal; nil if the stream is none, or one that does not report its width.
+    package var columns: Int? {
+        var size = winsize()
+        guard unsafe ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
     /// Whether the stream is a pipe or a socket whose reader has closed its end. Does not wait.
     package var isClosedByReader: Bool {
         var state = pollfd(fd: descriptor, events: 0, revents: 0)

@@ -22,7 +22,7 @@ final class SourceConformanceStage {
         self.clock = clock
         deadline = options.deadline
         let reporting = PluginReporting(
-            owner: options.name, telemetry: Telemetry(sink: NoLines(), now: { 0 }), minimum: .error,
+            owner: options.name, as: .source, telemetry: Telemetry(sink: NoLines(), now: { 0 }), minimum: .error,
             passesOutput: false)
         receiver = SourceReceiver(
             reporting, window: UInt64(clamping: options.window), offerBytes: options.offerBytes, board: SourceBoard(),

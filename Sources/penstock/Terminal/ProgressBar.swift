@@ -1,31 +1,47 @@
+import Control
 import Platform
 
-/// A progress bar on stderr. It is shown only if stderr is a terminal.
+/// A line on stderr that shows how far a command has come. It prints nothing if stderr is not a terminal, so a command
+/// uses it without conditions:
+///
+///     var bar = ProgressBar("verify", total: bytes)
+///     for piece in pieces { bar.show(done: piece.end, note: "\(piece.name)") }
+///     bar.clear()
+///
+/// The line is drawn at most ten times per second, so `show` may be called for every small step. Call `clear` before
+/// you print anything else, and at the end.
 struct ProgressBar {
-    private let total: Int?
     private let isShown: Bool
-    private var lastPercent = -1
+    private let clock = SystemClock()
+    private var text: ProgressText
+    private var isDrawn = false
 
-    /// - Parameter total: the amount of work, in the unit of `done`; nil if it is unknown: then only the note is shown.
-    init(total: Int?) {
-        self.total = total
-        isShown = StandardStream.error.isTerminal
+    /// - Parameters:
+    ///   - label: the start of the line; empty: none.
+    ///   - total: the amount of work, in the unit of `done`; nil: it is unknown, so the line shows only label and note.
+    init(_ label: String = "", total: Int?) {
+        text = ProgressText(label: label, total: total.map { UInt64(clamping: $0) })
+        isShown = StandardStream.error.isTerminal && Environment.value("TERM") != "dumb"
     }
 
-    mutating func show(done: Int, note: String) {
+    /// Draws the line if the last one is old enough. With a total, the bar, the percentage and an estimate of the
+    /// remaining time are drawn, too.
+    /// - Parameter note: what the line says of the work so far: `12,300 events`. Evaluated only if the line is drawn.
+    mutating func show(done: Int, note: @autoclosure () -> String) {
         guard isShown else { return }
-        guard let total, total > 0 else {
-            return writeError("\r\u{1B}[K\(note)")
+        let width = StandardStream.error.columns ?? 80
+        guard let line = text.next(done: UInt64(clamping: done), at: clock.now(), width: width, note: note) else {
+            return
         }
-        let percent = min(100, Int(Double(done) / Double(total) * 100))
-        guard percent != lastPercent else { return }
-        lastPercent = percent
-        let filled = percent * 30 / 100
-        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 30 - filled)
-        writeError("\r\u{1B}[K[\(bar)] \(percent) %  \(note)")
+        writeError("\r\u{1B}[K\(line)")
+        isDrawn = true
     }
 
-    func clear() {
-        if isShown { writeError("\r\u{1B}[K") }
+    /// Removes the line. The next `show` draws it again.
+    mutating func clear() {
+        guard isDrawn else { return }
+        writeError("\r\u{1B}[K")
+        isDrawn = false
+        text.forget()
     }
 }

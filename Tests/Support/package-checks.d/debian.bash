@@ -68,6 +68,7 @@ installed_it_is_enabled_and_private() {
 /run/penstock/events.sock penstock:penstock-clients:660
 /usr/bin/penstockd root:root:755
 PATHS
+    catalogued || fail "journalctl -x does not know its log entries"
     runuser -u member -- penstock track Intrusion --user u1 2>/dev/null && fail "a stranger may send"
     runuser -u penstock -- penstock check >"$scratch/output" 2>&1 || fail "check says: $(cat "$scratch/output")"
     for path in man1/penstock.1 man8/penstockd.8 man5/penstock.yaml.5 man7/penstock-filters.7; do
@@ -230,6 +231,7 @@ a_removal_keeps_the_data() {
     exactly_once kept 100
     apt remove penstock
     [ ! -e /usr/bin/penstockd ] || fail "the program is still there"
+    ! catalogued || fail "journalctl -x still knows its log entries"
     [ "$(property LoadState)" != loaded ] || [ "$(property ActiveState)" = inactive ] || fail "it is $(property ActiveState)"
     [ ! -S /run/penstock/events.sock ] || fail "the socket is still there"
     [ -e "$archive" ] && [ -n "$(ls "$state/journal")" ] || fail "events were deleted: $(ls "$state")"

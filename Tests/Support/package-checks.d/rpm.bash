@@ -14,6 +14,7 @@ the_rpm_installs_upgrades_and_erases() {
     run rpm --force-debian --nodeps -U "$file"
     run systemctl enable --now penstock.socket penstock
     [ "$(stat -c %U:%G:%a "$configuration")" = root:penstock:640 ] || fail "the configuration is $(stat -c %U:%G:%a "$configuration")"
+    catalogued || fail "journalctl -x does not know its log entries"
     send old 100
     echo '# Mine.' >>"$configuration"
     pid=$(property MainPID)
@@ -26,6 +27,7 @@ the_rpm_installs_upgrades_and_erases() {
     exactly_once new 100
     run rpm --force-debian -e penstock
     [ ! -e /usr/bin/penstockd ] && [ ! -e /usr/lib/penstock ] || fail "it left programs"
+    ! catalogued || fail "journalctl -x still knows its log entries"
     [ "$(property ActiveState)" = inactive ] || fail "it is $(property ActiveState)"
     [ -e "$archive" ] && [ -e "$configuration.rpmsave" ] || fail "the removal deleted data: $(ls /etc/penstock)"
 }

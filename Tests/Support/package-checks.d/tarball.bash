@@ -28,10 +28,12 @@ the_tarball_installs() {
     exactly_once installed 10
     [ "$(readlink "/proc/$(property MainPID)/exe")" = /usr/local/bin/penstockd ] || fail "it runs $(readlink "/proc/$(property MainPID)/exe")"
     [ "$(stat -c %U:%G:%a "$configuration")" = root:penstock:640 ] || fail "the configuration is $(stat -c %U:%G:%a "$configuration")"
+    catalogued || fail "journalctl -x does not know its log entries"
     run penstock plugins list
     grep -q '^kafka ' "$scratch/output" || fail "there is no plugin kafka: $(cat "$scratch/output")"
     run "$scratch/tarball/install" --uninstall
     [ -z "$(find /usr/local -iname '*penstock*')" ] || fail "it left: $(find /usr/local -iname '*penstock*' | xargs)"
+    ! catalogued || fail "journalctl -x still knows its log entries"
     [ "$(property ActiveState)" = inactive ] || fail "it is $(property ActiveState)"
     [ -e "$archive" ] && [ -e "$configuration" ] || fail "the removal deleted data"
 }

@@ -2,6 +2,7 @@ import ArgumentParser
 import Configuration
 import Explanation
 import Foundation
+import Platform
 
 struct Test: ParsableCommand {
     private static let exitCodes: ExitCodes = [

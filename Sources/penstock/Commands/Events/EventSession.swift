@@ -37,6 +37,10 @@ final class EventSession {
     var onRefusal: (Refused) -> Void = { _ in }
     /// Called by `waitForInput` when no answer has arrived for a moment.
     var onQuiet: () -> Void = {}
+    /// Called again and again while the session waits for the daemon; nil: nobody wants to know.
+    var onPause: (() -> Void)?
+    /// How often `onPause` is called.
+    private static let pause = Duration.milliseconds(200)
 
     /// - Throws: a `ReportedError` with the problem and what to do.
     init(_ socket: SocketOption, acknowledgements: Bool) throws {
@@ -55,11 +59,24 @@ final class EventSession {
     func write(_ bytes: [UInt8]) throws {
         var done = 0
         while done < bytes.count {
-            let ready = try stream.wait(toWrite: true, timeout: patience.limit)
+            let ready = try wait(toWrite: true)
             if ready.canRead { try readAnswers() }
             if hasEnded { throw closed(before: "everything was sent") }
             if ready.canWrite { done += try writeNow(bytes[done...]) }
             if !ready.canRead && !ready.canWrite { throw stalled("accepted no events for") }
+        }
+    }
+
+    /// Waits for the daemon, but not longer than the time limit.
+    private func wait(toWrite: Bool) throws -> UnixStream.Readiness {
+        guard let onPause else { return try stream.wait(toWrite: toWrite, timeout: patience.limit) }
+        let clock = SystemClock()
+        let deadline = patience.limit.map { clock.now() + $0 }
+        while true {
+            let left = deadline.map { $0 - clock.now() } ?? Self.pause
+            let ready = try stream.wait(toWrite: toWrite, timeout: max(.zero, min(left, Self.pause)))
+            if ready.canRead || ready.canWrite || left <= .zero { return ready }
+            onPause()
         }
     }
 
@@ -91,7 +108,7 @@ final class EventSession {
         stream.finishWriting()
         guard wantsAnswers else { return }
         while settledLines < lines && !hasEnded {
-            guard try stream.wait(toWrite: false, timeout: patience.limit).canRead else {
+            guard try wait(toWrite: false).canRead else {
                 throw stalled("acknowledged nothing for")
             }
             try readAnswers()

@@ -14,6 +14,8 @@ struct Send: ParsableCommand {
             waits until every event is on disk, and prints refusals with their line numbers to stderr. Consecutive \
             lines that are refused for the same reason are printed as one range.
 
+            If stderr is a terminal, a line shows how many events were sent, how fast, and how many were refused.
+
             The command waits for a daemon that is slow or waits for disk space (when_full: block), as long as it \
             makes progress.
 
@@ -36,18 +38,24 @@ struct Send: ParsableCommand {
         let input = file == "-" ? try StandardStream.input.duplicate() : try FileDescriptor.openForReading(file)
         let size = try input.size()
         let session = try EventSession(socket, acknowledgements: acks)
-        var bar = ProgressBar(total: file == "-" ? nil : size)
+        var progress = SendProgress(total: size, acknowledgements: acks)
         var refusals = RefusalRuns()
         func show(_ refusal: String?) {
             guard let refusal else { return }
-            bar.clear()
+            progress.clear()
             printError(refusal)
         }
         session.onRefusal = { show(refusals.add(line: $0.line, reason: $0.reason, detail: $0.detail)) }
-        session.onQuiet = { show(refusals.end()) }
-        defer { show(refusals.end()) }
+        session.onQuiet = { [unowned session] in
+            show(refusals.end())
+            progress.show(session)
+        }
+        session.onPause = { [unowned session] in progress.show(session) }
+        defer {
+            progress.clear()
+            show(refusals.end())
+        }
         var lines: UInt64 = 0
-        var sent = 0
         var last = UInt8(ascii: "\n")
         while true {
             // A pipe or a terminal may be silent for hours. Refusals are printed in the meantime.
@@ -57,15 +65,16 @@ struct Send: ParsableCommand {
             try session.write(bytes)
             for byte in bytes where byte == UInt8(ascii: "\n") { lines += 1 }
             last = end
-            sent += bytes.count
-            bar.show(done: sent, note: "\(lines) events")
+            progress.lines = lines
+            progress.bytes += bytes.count
+            progress.show(session)
         }
         if last != UInt8(ascii: "\n") {
             try session.write([UInt8(ascii: "\n")])
             lines += 1
         }
         try session.finish(lines: lines)
-        bar.clear()
+        progress.clear()
         show(refusals.end())
         guard acks else { return }
         if session.refusedLines > 0 {

@@ -42,4 +42,20 @@ extension ClientConnection {
         }
         return false
     }
+
+    /// Closes an idle connection, to make room for another one or because of its silence. Anything that the client has
+    /// sent since it was chosen is processed first.
+    func leave() {
+        isLeaving = true
+        transport.canRead = true
+    }
+
+    func noteTooManyRefusals() {
+        let limit = admission.limits.maximumConsecutiveRefusals
+        listener.notices.note(
+            .maximumConsecutiveRefusals,
+            "the connection of \(user) is closed: \(limit) of its lines in a row were refused")
+        pending = []
+        taken = 0
+    }
 }

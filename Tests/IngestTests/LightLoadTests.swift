@@ -1,0 +1,97 @@
+import Events
+import Glibc
+import Platform
+import Testing
+
+@testable import Ingest
+
+struct LightLoadTests {
+    /// A journal that records its events, which are durable at once.
+    private final class InstantRecorder: EventAppender {
+        private let recorder = RecordingAppender()
+
+        func append(
+            _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
+        ) -> AppendOutcome {
+            recorder.append(bytes, events: copy events, from: origin, lane: lane)
+        }
+
+        var durableEnd: UInt64 { UInt64(recorder.events.count) }
+        var events: [String] { recorder.events }
+    }
+
+    private let start = Instant(nanoseconds: 1_000_000_000)
+
+    @Test func `a user's clients may stay until they have used the user's share of a window`() {
+        var load = LightLoad()
+        let stays = [
+            load.note(LightLoad.userShare, of: .local(1), at: start),
+            load.note(.nanoseconds(1), of: .local(1), at: start),
+            load.note(.nanoseconds(1), of: .local(2), at: start),
+            // A window begins with nothing used.
+            load.note(LightLoad.userShare, of: .local(1), at: start + LightLoad.window),
+        ]
+        #expect(stays == [true, false, true, true])
+    }
+
+    @Test func `if all users together use too much, those with more than the average leave`() {
+        var load = LightLoad()
+        var stays: [Bool] = []
+        for user in UInt32(1)...6 { stays.append(load.note(.milliseconds(8), of: .local(user), at: start)) }
+        // The sum exceeds the limit with the second of these, which is below the average.
+        for user in UInt32(7)...8 { stays.append(load.note(.milliseconds(2), of: .local(user), at: start)) }
+        #expect(stays == [Bool](repeating: true, count: 8))
+        let after = [1, 7].map { load.note(.milliseconds(1), of: .local($0), at: start) }
+        #expect(after == [false, true])
+    }
+
+    /// The client sends much, then little until it counts as a light client again, several times.
+    @Test func `a client that moves between threads keeps its order, its answers and its limits`() throws {
+        let path = "/tmp/penstock-moving-\(getpid()).sock"
+        let socket = try UnixListener.listen(at: path, mode: 0o600)
+        defer { UnixListener.remove(path) }
+        let appender = InstantRecorder()
+        let ingest = try Ingest(threads: 2, appender: appender, clock: SystemClock())
+        defer { ingest.stop() }
+        let statistics = SourceStatistics()
+        try ingest.listen(
+            source: "apps", descriptor: .duplicate(of: socket.raw),
+            limits: SourceLimits(
+                maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: 64 << 10),
+            admission: .everybody, statistics: statistics)
+        let client = try UnixStream(connectingTo: path)
+        var sent = 0
+        var answers = ""
+        func send(_ count: Int) throws {
+            var bytes: [UInt8] = []
+            for _ in 0..<count {
+                sent += 1
+                bytes += Array((#"{"type":"track","event":"\#(sent)","userId":"u"}"# + "\n").utf8)
+            }
+            var from = 0
+            while from < bytes.count {
+                #expect(try client.wait(toWrite: true, timeout: .seconds(60)).canWrite)
+                from += try client.write(bytes.span.extracting(from..<bytes.count))
+            }
+        }
+        func readAnswers() throws {
+            while !answers.hasSuffix("{\"ack\":\(sent)}\n") {
+                guard try client.wait(toWrite: false, timeout: .seconds(60)).canRead else { break }
+                answers += String(decoding: try client.read(upTo: 64 << 10), as: UTF8.self)
+            }
+            #expect(answers.hasSuffix("{\"ack\":\(sent)}\n"))
+        }
+        let control = Array("{\"penstock\":{\"acks\":true}}\n".utf8)
+        #expect(try client.write(control.span) == control.count)
+        for _ in 0..<3 {
+            try send(3000)
+            try readAnswers()
+            for _ in 0..<Conduct.lightTurnsToReturn + 10 {
+                try send(1)
+                try readAnswers()
+            }
+        }
+        #expect(appender.events == (1...sent).map { #"{"type":"track","event":"\#($0)","userId":"u"}"# })
+        #expect(statistics.snapshot().connections == 1)
+    }
+}
