@@ -352,8 +352,8 @@ uninstall:
 		share/man/man1/penstock.1 share/man/man8/penstockd.8 share/man/man5/penstock.yaml.5 share/man/man7/penstock-*.7 \
 		share/bash-completion/completions/penstock{,d} share/zsh/site-functions/_penstock{,d} \
 		share/fish/vendor_completions.d/penstock{,d}.fish \
-		lib/systemd/system/penstock{.service,.socket,-datagram.socket} lib/systemd/catalog/penstock.catalog \
-		lib/{sysusers,tmpfiles}.d/penstock.conf \
+		lib/systemd/system/penstock{,@}.{service,socket} lib/systemd/system/penstock-datagram{,@}.socket \
+		lib/systemd/catalog/penstock.catalog lib/{sysusers,tmpfiles}.d/penstock.conf \
 		&& rm -rf share/penstock share/doc/penstock \
 		&& for directory in lib/penstock/plugins lib/penstock libexec/penstock; do \
 			[ ! -d $$directory ] || rmdir --ignore-fail-on-non-empty $$directory; \

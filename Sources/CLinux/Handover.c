@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #ifndef SO_COOKIE
@@ -88,24 +87,6 @@ int clinux_peek_offset(int socket) {
 
 int clinux_set_peek_offset(int socket, int offset) {
     return setsockopt(socket, SOL_SOCKET, SO_PEEK_OFF, &offset, sizeof offset);
-}
-
-int64_t clinux_peek(int socket, void *buffer, size_t count) {
-    ssize_t got;
-    do {
-        got = recv(socket, buffer, count, MSG_DONTWAIT | MSG_PEEK);
-    } while (got < 0 && errno == EINTR);
-    return got;
-}
-
-int64_t clinux_receive_two(int socket, void *first, size_t first_count, void *second, size_t second_count) {
-    struct iovec pieces[2] = {{first, first_count}, {second, second_count}};
-    struct msghdr message = {.msg_iov = pieces, .msg_iovlen = 2};
-    ssize_t got;
-    do {
-        got = recvmsg(socket, &message, MSG_DONTWAIT);
-    } while (got < 0 && errno == EINTR);
-    return got;
 }
 
 static const int kept_seals = F_SEAL_SHRINK | F_SEAL_GROW;

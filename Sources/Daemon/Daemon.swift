@@ -3,8 +3,9 @@
 //
 // Invariants:
 //
-// - Start order: journal, sources, destinations, control socket, READY=1. Destinations are declared in the journal
-//   before the sources accept events, so a new destination gets every event from then on.
+// - Start order: journal, sources, destinations, control socket, the clients that an earlier daemon has left, READY=1.
+//   Destinations are declared in the journal before the sources accept events, so a new destination gets every event
+//   from then on.
 // - Stop order: sockets, ingest, destinations, journal. From each client, only what it has sent before is read. These
 //   events become durable first. Destinations that are up then get `Daemon.backlog` to deliver what they can, and
 //   batches in flight get until `Daemon.drain`; the rest stays in the journal. A client that keeps on sending, or a

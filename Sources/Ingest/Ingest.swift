@@ -12,6 +12,8 @@
 //   stall another.
 // - Memory is bounded. A client holds at most the bytes of one read, one unfinished line and its unread answers. All
 //   clients of a source together hold at most `max_buffered`.
+// - With a `ClientKeeper`, clients of Unix sockets outlive the process, however it ends: what was read of a client and is
+//   not durable lies in memory that another process holds, beside what the next process must know (`ClientRecord`).
 //
 // Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`): one
 // for clients that send little, some for clients that send much. Each waits in epoll(7) and reads no more from a client
@@ -140,7 +142,8 @@ package final class Ingest: Sendable {
             listener: SourceListener(
                 source: source, transport: transport, limits: limits, admission: admission,
                 statistics: statistics, notices: notices, descriptors: descriptors, limiter: limiter,
-                keeper: transport.isTCP || !limits.keepsConnections ? nil : keeper, clock: clock,
+                keeper: transport.isTCP || !limits.keepsConnections ? nil : keeper,
+                path: UnixListener.path(of: descriptor.raw), clock: clock,
                 eventAdmissions: loops.map { _ in
                     SourceListener.LoopAdmission(
                         admission: EventAdmission(

@@ -73,6 +73,7 @@ struct ServiceChecks {
         "status_shows_the_first_error",
         "errors_are_logged_once",
         "disabling_both_ends_both",
+        "instances_run_side_by_side",
         "memory_is_bounded",
         "packages_start_no_service",
         "uninstall_refuses_while_it_runs",

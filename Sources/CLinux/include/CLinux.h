@@ -196,11 +196,6 @@ uint64_t clinux_cookie(int socket);
  * begin with the first byte, and it is not moved. */
 int clinux_peek_offset(int socket);
 int clinux_set_peek_offset(int socket, int offset);
-/* recv(2) with MSG_PEEK, without waiting. */
-int64_t clinux_peek(int socket, void *buffer, size_t count);
-/* recvmsg(2) into two buffers, without waiting. */
-int64_t clinux_receive_two(int socket, void *first, size_t first_count, void *second, size_t second_count);
-
 /* A file in memory that never changes its size (memfd_create(2)). Its pages exist once they are used. Returns -1 on
  * failure. */
 int clinux_kept_file(size_t size);

@@ -9,14 +9,15 @@ import Synchronization
 /// Threads: the accepting thread, which adds clients and removes those that are gone from the vault. Event loops release
 /// places. The main thread takes what an earlier process has left, before the others start.
 package final class ClientKeeper: @unchecked Sendable {
-    /// Clients. The kernel looks at each socket in a vault whenever a Unix socket is closed while sockets are on their
-    /// way in a cycle, and a user may have only as many there as descriptors (RLIMIT_NOFILE).
+    /// Clients. Bounded, because older kernels look at every socket that is in a queue whenever a Unix socket is closed.
     static let capacity = 2048
     private static let magic: UInt64 = 0x31_7374_6E65_696C_63  // "clients1"
     private static let header = 4096
     private static let records = ClientRecord.size * 8
     private static let areas = header + capacity * records
-    private static let size = areas + capacity * ClientSlot.area
+    private static let size = areas + capacity * ClientSlot.largeRing
+    /// Bytes of all rings beyond their first size.
+    static let mostMemory = 32 << 20
     /// Entries in the vault beyond twice the clients, before it is put in order.
     private static let slack = 64
 
@@ -49,10 +50,14 @@ package final class ClientKeeper: @unchecked Sendable {
 
     /// A client of an earlier process.
     final class Left: @unchecked Sendable {
-        let slot: ClientSlot
+        /// Nil: nothing was read from it.
+        let slot: ClientSlot?
+        /// The path of the socket that it is connected to.
+        let path: String?
         private var socket: FileDescriptor?
 
-        init(_ socket: consuming FileDescriptor, _ slot: ClientSlot) {
+        init(_ socket: consuming FileDescriptor, _ slot: ClientSlot?) {
+            path = UnixListener.path(of: socket.raw)
             self.socket = consume socket
             self.slot = slot
         }
@@ -64,6 +69,7 @@ package final class ClientKeeper: @unchecked Sendable {
     private let vault: SocketVault
     private let free: Mutex<[Int]>
     private let released = Atomic<Bool>(false)
+    private let grown = Atomic<Int>(0)
     /// The vault's entries. The accepting thread's.
     private var entries = Fifo<[Guest]>()
     private var guests = 0
@@ -117,11 +123,25 @@ package final class ClientKeeper: @unchecked Sendable {
     }
 
     private func slot(_ index: Int, _ record: ClientRecord) -> ClientSlot {
-        ClientSlot(index, record, memory, area: Self.areas + index * ClientSlot.area) { [unowned self] slot in
-            free.withLock { $0.append(slot.index) }
-            if !released.exchange(true, ordering: .acquiringAndReleasing) { wake() }
-        }
+        ClientSlot(index, record, memory, ring: Self.areas + index * ClientSlot.largeRing, self)
     }
+
+    // MARK: Any thread
+
+    func release(_ index: Int) {
+        free.withLock { $0.append(index) }
+        setUntidy()
+    }
+
+    /// Whether a ring may grow by this much.
+    func grant(_ bytes: Int) -> Bool {
+        if grown.add(bytes, ordering: .relaxed).newValue <= Self.mostMemory { return true }
+        giveBack(bytes)
+        return false
+    }
+
+    func grantAlways(_ bytes: Int) { grown.add(bytes, ordering: .relaxed) }
+    func giveBack(_ bytes: Int) { grown.subtract(bytes, ordering: .relaxed) }
 
     // MARK: A restart
 
@@ -131,13 +151,19 @@ package final class ClientKeeper: @unchecked Sendable {
             let cookie = Words(memory, index)[ClientRecord.Word.cookie]
             if cookie != 0 { places[cookie] = index }
         }
+        var seen: Set<UInt64> = []
         vault.look { sockets in
             entries.append(
                 sockets.map { kept in
                     guard let socket = kept.take() else { return Guest(index: 0, cookie: 0) }
                     let cookie = socket.cookie()
                     // An entry that was put in order may be there twice.
-                    guard let index = places.removeValue(forKey: cookie) else { return Guest(index: 0, cookie: 0) }
+                    guard seen.insert(cookie).inserted else { return Guest(index: 0, cookie: 0) }
+                    guard let index = places.removeValue(forKey: cookie) else {
+                        // A peek offset means that it had a record, and is closed.
+                        if socket.peekOffset() < 0 { left.append(Left(socket, nil)) }
+                        return Guest(index: 0, cookie: 0)
+                    }
                     let record = ClientRecord(
                         left: Words(memory, index), peekOffset: UInt64(max(0, socket.peekOffset())), durable: durable)
                     left.append(Left(socket, slot(index, record)))
@@ -147,7 +173,7 @@ package final class ClientKeeper: @unchecked Sendable {
         }
         // Their sockets had not reached the vault.
         for index in places.values { Words(memory, index)[ClientRecord.Word.cookie] = 0 }
-        let used = Set(left.map(\.slot.index))
+        let used = Set(left.compactMap(\.slot?.index))
         free.withLock { $0 = (0..<Self.capacity).reversed().filter { !used.contains($0) } }
         released.store(true, ordering: .releasing)
     }
@@ -160,25 +186,34 @@ package final class ClientKeeper: @unchecked Sendable {
 
     // MARK: The accepting thread
 
-    /// Keeps a new client's connection. Do it before anything is read from it.
+    /// Keeps a new client's connection. Do it as soon as it is accepted, and before anything is read from it.
     /// - Returns: nil: there is no place.
     func keep(_ socket: borrowing FileDescriptor, ofSource source: UInt64) -> ClientSlot? {
+        guard vault.put([socket.raw]) || (tidy(completely: true) && vault.put([socket.raw])) else { return nil }
         let cookie = socket.cookie()
-        guard cookie != 0, let index = free.withLock({ $0.popLast() }) else { return nil }
-        guard socket.setPeekOffset(0) else {
-            free.withLock { $0.append(index) }
-            return nil
-        }
-        let record = ClientRecord(new: Words(memory, index), cookie: cookie, source: source)
-        guard vault.put([socket.raw]) || (tidy(completely: true) && vault.put([socket.raw])) else {
-            record.end()
-            _ = socket.setPeekOffset(-1)
-            free.withLock { $0.append(index) }
+        guard cookie != 0, let index = free.withLock({ $0.popLast() }) else {
+            entries.append([Guest(index: 0, cookie: 0)])
+            guests += 1
+            // For the next process, it is closed.
+            _ = socket.setPeekOffset(0)
+            setUntidy()
             return nil
         }
         entries.append([Guest(index: index, cookie: cookie)])
         guests += 1
+        let record = ClientRecord(
+            new: Words(memory, index), cookie: cookie, source: source, size: ClientSlot.smallRing)
+        guard record.arm(always: true, set: { socket.setPeekOffset($0) }) else {
+            record.end()
+            free.withLock { $0.append(index) }
+            setUntidy()
+            return nil
+        }
         return slot(index, record)
+    }
+
+    private func setUntidy() {
+        if !released.exchange(true, ordering: .acquiringAndReleasing) { wake() }
     }
 
     /// Whether connections were closed whose sockets are still in the vault.

@@ -3,18 +3,20 @@ protocol RecordWords: AnyObject {
     subscript(word: Int) -> UInt64 { get set }
 }
 
-/// What the next process must know of one client: how far its stream is settled, and how far it was consumed.
+/// What the next process must know of one client: how much of its stream was read, and how far that is settled.
 ///
-/// Offsets count the bytes of the client's stream from its beginning. The kernel keeps all bytes from `consumed` on, and
-/// the daemon has looked at those up to `peeked` (SO_PEEK_OFF, socket(7)). The client's events up to an entry's offset
-/// are in the journal once the journal holds all positions below the entry's end. Bytes that leave the kernel before
-/// they are settled lie in the client's area of the kept memory, from `keptFrom` on.
+/// Offsets count the bytes of the client's stream from its beginning. The bytes from `restart` up to `consumed` have left
+/// the kernel and are not settled: they are in the client's ring, a part of the kept memory into which the socket is read.
+/// The client's events up to an entry's offset are in the journal once the journal holds all positions below the entry's
+/// end.
 ///
 /// A process can be killed between any two stores and calls:
 ///
-/// - An entry is stored before its events can become durable. If they never do, the next process reads them again.
-/// - While bytes are consumed, `isConsuming` is 1. The kernel moves the peek offset back by what it has handed over, so
-///   `peeked` minus that offset is what was consumed.
+/// - An entry is stored before its events can become durable. If they never do, the next process reads them again from
+///   the ring.
+/// - The kernel counts what is read: it moves the socket's peek offset (SO_PEEK_OFF, socket(7)) back by as much. Nothing
+///   is ever peeked, so `limit` minus that offset is what was read, even if the process was killed in the middle of the
+///   call. While the offset is set anew, `isExact` is 1, and `exact` tells it.
 ///
 /// Pure. Belongs to the client's event loop.
 final class ClientRecord {
@@ -22,16 +24,18 @@ final class ClientRecord {
         static let cookie = 0
         static let source = 1
         static let isHTTP = 2
-        static let consumed = 3
-        static let peeked = 4
-        static let isConsuming = 5
-        static let keptFrom = 6
+        static let limit = 3
+        static let exact = 4
+        static let isExact = 5
+        /// The offset whose byte is the ring's first one, and the size of the ring.
+        static let origin = 6
+        static let ring = 7
         /// The numbers of the first entry that is not settled, and of the next entry.
-        static let window = 7
+        static let window = 8
         /// Lines: how many are acknowledged. HTTP: the offset up to which requests are answered.
-        static let answered = 8
-        static let isAnswering = 9
-        static let entries = 10
+        static let answered = 9
+        static let isAnswering = 10
+        static let entries = 11
     }
     /// Words of one record.
     static let size = 128
@@ -72,33 +76,44 @@ final class ClientRecord {
         var state: State
     }
 
+    /// The peek offset from which the kernel counts down.
+    static let count = 1 << 30
+    /// Below this, it is set anew. More than one read.
+    private static let low = 1 << 22
+
     private let words: any RecordWords
     private var ring: [Entry]
     private var first: UInt32
     private var next: UInt32
+    /// Bytes that were read.
     private(set) var consumed: UInt64
-    private(set) var peeked: UInt64
-    private(set) var keptFrom: UInt64
+    private var limit: UInt64
+    private(set) var origin: UInt64
+    private(set) var size: Int
     private(set) var answered: UInt64
     private(set) var isHTTP: Bool
 
     // MARK: Beginning
 
-    /// The record of a new client.
-    init(new words: any RecordWords, cookie: UInt64, source: UInt64) {
+    /// The record of a new client. `arm` must follow.
+    /// - Parameter size: bytes of its ring.
+    init(new words: any RecordWords, cookie: UInt64, source: UInt64, size: Int) {
         self.words = words
         let beginning = Entry(offset: 0, end: 0, state: State())
         ring = Array(repeating: beginning, count: Int(Self.entries))
         (first, next) = (0, 0)
-        (consumed, peeked, keptFrom, answered, isHTTP) = (0, 0, 0, 0, false)
+        (consumed, limit, origin, answered, isHTTP) = (0, 0, 0, 0, false)
+        self.size = size
         for word in 0..<Word.entries { words[word] = 0 }
         store(beginning, number: first &- 1)
+        words[Word.isExact] = 1
+        words[Word.ring] = UInt64(size)
         words[Word.source] = source
         // Last: now the record counts.
         words[Word.cookie] = cookie
     }
 
-    /// The record that an earlier process has left. Entries whose events are not durable are dropped.
+    /// The record that an earlier process has left. Entries whose events are not durable are dropped. `arm` must follow.
     /// - Parameters:
     ///   - peekOffset: the kernel's.
     ///   - durable: the end of the journal: nothing was appended since.
@@ -111,27 +126,36 @@ final class ClientRecord {
         first = UInt32(truncatingIfNeeded: words[Word.window] >> 32)
         next = UInt32(truncatingIfNeeded: words[Word.window])
         isHTTP = words[Word.isHTTP] == 1
-        keptFrom = words[Word.keptFrom]
+        origin = words[Word.origin]
+        size = max(1, Int(clamping: words[Word.ring]))
         answered = words[Word.answered]
-        consumed =
-            words[Word.isConsuming] == 1
-            ? max(words[Word.consumed], words[Word.peeked] &- min(peekOffset, words[Word.peeked]))
-            : words[Word.consumed]
-        peeked = consumed
-        words[Word.consumed] = consumed
-        words[Word.isConsuming] = 0
+        limit = words[Word.limit]
+        consumed = words[Word.isExact] == 1 ? words[Word.exact] : limit - min(limit, peekOffset)
         settle(durable: durable)
         next = first
         storeWindow()
+    }
+
+    /// Sets the kernel's count if it is not set or nearly used up.
+    /// - Parameter set: sets the socket's peek offset.
+    /// - Returns: false: the kernel refuses it.
+    func arm(always: Bool = false, set: (Int) -> Bool) -> Bool {
+        guard always || limit - min(limit, consumed) < UInt64(Self.low) else { return true }
+        words[Word.exact] = consumed
+        words[Word.isExact] = 1
+        guard set(Self.count) else { return false }
+        limit = consumed + UInt64(Self.count)
+        words[Word.limit] = limit
+        words[Word.isExact] = 0
+        return true
     }
 
     var cookie: UInt64 { words[Word.cookie] }
     var source: UInt64 { words[Word.source] }
     /// Whether an answer may have been sent that is not known to be sent: nobody can tell whether to send it again.
     var hasUncertainAnswer: Bool { isHTTP && words[Word.isAnswering] == 1 }
-    /// Whether bytes before the restart's offset left the kernel and are not kept: a line or request larger than the
-    /// area was cut.
-    func isCut(area: Int) -> Bool { consumed > restart && (keptFrom > restart || consumed - keptFrom > UInt64(area)) }
+    /// Whether a part of the unsettled input is not in the ring any more: a line or request larger than the ring.
+    var isCut: Bool { held > size }
 
     func end() { words[Word.cookie] = 0 }
 
@@ -209,48 +233,50 @@ final class ClientRecord {
         if isHTTP { words[Word.isAnswering] = 0 }
     }
 
-    // MARK: Consuming
+    // MARK: Reading
 
-    func notePeeked(_ count: Int) { peeked &+= UInt64(count) }
+    /// Bytes that were read and are not settled.
+    var held: Int { Int(consumed - min(consumed, restart)) }
 
-    /// Bytes that the daemon has looked at and that are still in the kernel.
-    var unread: Int { Int(peeked - consumed) }
-    /// Bytes in the area that the next process would need.
-    var kept: Int { Int(consumed - min(consumed, restart)) }
+    /// Whether a read has a place. Without one, the input waits for a commit, or until answers are read.
+    var canRead: Bool { held < size || (!isWaiting && restart == settled) }
 
-    struct Consumption: Equatable {
-        /// Bytes that are not needed any more.
-        var dropped: Int
-        /// Bytes that follow, and their place in the area.
-        var kept: Int
-        var place: Int
-    }
-
-    /// Begins to consume bytes up to `target`, as far as the area has room for those that are still needed. `finish` must
-    /// follow.
-    /// - Parameter loses: bytes for which there is no room are dropped: a kill would cut the client's line or request.
-    func begin(upTo target: UInt64, area: Int, loses: Bool = false) -> Consumption? {
-        let target = min(target, peeked)
-        guard target > consumed else { return nil }
-        if consumed <= restart, keptFrom != restart {
-            keptFrom = restart
-            words[Word.keptFrom] = keptFrom
+    /// Where the next bytes are read to, at most `most`. The ring begins anew whenever it is empty, so a client that
+    /// sends little uses little memory. A line that is larger than the ring overwrites its own beginning.
+    func room(_ most: Int) -> (place: Int, count: Int) {
+        if held == 0, origin != consumed {
+            origin = consumed
+            words[Word.origin] = origin
         }
-        let needed = max(restart, consumed)
-        let dropped = min(target, needed) - consumed
-        let place = needed - keptFrom
-        let room = UInt64(area) - min(place, UInt64(area))
-        let kept = min(target - min(target, needed), room)
-        let lost = loses && room == 0 ? target - needed : 0
-        guard dropped + kept + lost > 0 else { return nil }
-        words[Word.peeked] = peeked
-        words[Word.isConsuming] = 1
-        return Consumption(dropped: Int(dropped + lost), kept: Int(kept), place: kept == 0 ? 0 : Int(place))
+        let place = Int((consumed - origin) % UInt64(size))
+        return (place, min(most, size - place, held < size ? size - held : size))
     }
 
-    func finish(_ count: Int) {
-        consumed += UInt64(count)
-        words[Word.consumed] = consumed
-        words[Word.isConsuming] = 0
+    func noteRead(_ count: Int) { consumed += UInt64(count) }
+
+    /// Makes the ring larger, if nothing in it has to move.
+    func grow(to larger: Int) -> Bool {
+        guard larger > size, held == 0 || consumed - origin <= UInt64(size) else { return false }
+        size = larger
+        words[Word.ring] = UInt64(size)
+        return true
+    }
+
+    /// Makes the ring smaller, if it is empty.
+    func shrink(to smaller: Int) -> Bool {
+        guard held == 0 else { return false }
+        origin = consumed
+        words[Word.origin] = origin
+        size = smaller
+        words[Word.ring] = UInt64(size)
+        return true
+    }
+
+    /// The places of the unsettled input in the ring, in order.
+    var heldRanges: [Range<Int>] {
+        guard held > 0, !isCut, restart >= origin else { return [] }
+        let start = Int((restart - origin) % UInt64(size))
+        let end = start + held
+        return end <= size ? [start..<end] : [start..<size, 0..<end - size]
     }
 }

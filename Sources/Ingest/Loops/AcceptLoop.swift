@@ -147,16 +147,17 @@ final class AcceptLoop: @unchecked Sendable {
         for client in clients {
             guard let socket = client.take() else { continue }
             let (loop, id) = placement.next()
-            let source = client.slot.record.source
-            guard let listener = listeners.values.first(where: { $0.listener.keeps(source) })?.listener else {
-                client.slot.release()
+            guard let listener = listeners.values.first(where: { $0.listener.keeps(client) })?.listener else {
+                client.slot?.release()
                 socket.endConnection()
                 continue
             }
-            guard case .admitted(let new, _) = listener.examine(socket, id: id, loop: loop, left: client.slot) else {
-                client.slot.release()
-                continue
-            }
+            // Its socket had reached the vault, and nothing more had happened.
+            let slot = client.slot ?? keeper?.keep(socket, ofSource: listener.number)
+            guard
+                case .admitted(let new, _) = listener.examine(
+                    socket, id: id, loop: loop, slot: slot, isLeft: client.slot != nil)
+            else { continue }
             admitted[loop, default: []].append(new)
         }
         for (loop, connections) in admitted { placement.hand(.add(connections), to: loop) }
@@ -197,8 +198,12 @@ final class AcceptLoop: @unchecked Sendable {
             guard descriptors.hasRoom else { return pause(id, nil) }
             do throws(SystemError) {
                 guard let client = try socket.descriptor.accept() else { return false }
+                // At once: a kill between these two calls is the only one that loses a client.
+                let slot = listener.keeper?.keep(client, ofSource: listener.number)
                 let (loop, connection) = placement.next()
-                guard case .admitted(let new, let replaced) = listener.examine(client, id: connection, loop: loop)
+                guard
+                    case .admitted(let new, let replaced) = listener.examine(
+                        client, id: connection, loop: loop, slot: slot)
                 else { continue }
                 if let replaced {
                     placement.hand(.makeRoom, toConnection: replaced)

@@ -5,37 +5,45 @@ extension ClientConnection {
     /// Whether something that it took is not durable yet. If its connection outlives the process, it is not closed before.
     var isWaitingForDisk: Bool { stream.isWaitingForDisk || slot?.record.isWaiting ?? false }
 
-    /// The place in the client's stream of the input that was not processed.
-    private var place: UInt64 { (slot?.record.peeked ?? 0) - UInt64(pending.count - taken) }
+    /// Bytes of an unfinished line or request in its ring.
+    var heldInRing: Int { slot.map { $0.record.isWaiting ? 0 : $0.record.held } ?? 0 }
 
-    /// The stream is about to get the next input.
-    func placeInput() { slot?.base = place }
+    /// The place in the client's stream of the input that was not processed.
+    private var place: UInt64 { (slot?.record.consumed ?? 0) - UInt64(pending.count - taken) }
+
+    /// The stream is about to get input, which ends where reading stopped.
+    /// - Parameter count: its bytes.
+    func placeInput(_ count: Int) {
+        guard let slot else { return }
+        slot.base = slot.record.consumed - UInt64(count)
+        slot.record.settle(durable: admission.durableEnd)
+    }
 
     /// The stream has processed input.
     func noteProgress() {
         guard let slot, !stream.hasEnded else { return }
         slot.record.advance(to: stream.settled(place), stream.keptState)
+        slot.record.settle(durable: admission.durableEnd)
     }
 
     func beginAnswer() {
         if let slot, slot.record.isHTTP { slot.record.beginAnswer() }
     }
 
-    /// Consumes the input that the next process does not need. For the end of a turn.
-    func settleInput(_ scratch: inout [UInt8]) {
+    /// Notes which answers are sent. For the end of a turn.
+    func noteAnswers() {
         guard let slot, isOpen else { return }
+        slot.record.settle(durable: admission.durableEnd)
         if transport.unsent == 0 || isGone, let number = stream.answered(settled: stream.settled(place)) {
             slot.record.noteAnswered(number)
         }
-        guard slot.record.unread > 0 else { return }
-        transport.settle(slot, durable: admission.durableEnd, isQuiet: !transport.canRead, &scratch)
     }
 
     /// Goes on where an earlier process stopped.
     /// - Returns: false: it cannot go on, and is to be closed.
     func resume() -> Bool {
-        guard let slot, let kept = transport.resume(slot) else { return false }
-        pending = kept
+        guard let slot, let held = transport.resume(slot) else { return false }
+        pending = held
         return true
     }
 

@@ -60,7 +60,7 @@ final class ClientConnection {
     var isParked = false
     /// A newer connection takes its place, or the client was silent for too long. It is closed once everything that the
     /// client sent is processed.
-    private var isLeaving = false
+    var isLeaving = false
     private(set) var conduct = Conduct()
     /// The journal position that the loop has noted for its latest unacknowledged lines.
     var notedEnd: UInt64 = 0
@@ -81,7 +81,7 @@ final class ClientConnection {
     ) {
         self.id = id
         self.slot = slot
-        transport = ClientTransport(socket, listener.transport, peeks: slot != nil)
+        transport = ClientTransport(socket, listener.transport, isKept: slot != nil)
         self.user = user
         self.origin = origin
         self.listener = listener
@@ -140,6 +140,8 @@ final class ClientConnection {
     func serve(_ buffer: inout [UInt8], at now: Instant, mayTake: Bool) -> Outcome {
         guard isOpen else { return .closed }
         var turn = TurnBudget(startingAt: now)
+        // Before it is asked whether there is room for more input.
+        slot?.record.settle(durable: admission.durableEnd)
         flush()
         var wantsMore = false
         if hasWork {
@@ -158,7 +160,7 @@ final class ClientConnection {
             }
             if inputEnded && taken == pending.count && !stream.isStalled && !isFinished {
                 isFinished = true
-                placeInput()
+                placeInput(0)
                 stream.finish(through: admission)
                 noteProgress()
             }
@@ -169,7 +171,7 @@ final class ClientConnection {
                 limiter.spend(limiter.key(user: user, connection: id), events: turn.events, at: now)
             }
         }
-        settleInput(&buffer)
+        noteAnswers()
         if stream.hasTooManyRefusals, endedSince == nil { noteTooManyRefusals() }
         if stream.hasEnded || isFinished, endedSince == nil { endedSince = now }
         return outcome(wantsMore: wantsMore, at: now)
@@ -184,12 +186,14 @@ final class ClientConnection {
         return !stream.hasEnded && stream.mayTake && slot?.record.hasRoom ?? true && (taken < pending.count || mayRead)
     }
 
-    private var mayRead: Bool { transport.canRead && !inputEnded && !transport.isReadOut }
+    private var mayRead: Bool {
+        transport.canRead && slot?.record.canRead ?? true && !inputEnded && !transport.isReadOut
+    }
 
     /// The daemon is about to end: only what the client has sent already is read. Each request over HTTP that is
     /// answered now is the connection's last one.
     func readLast() {
-        transport.readLast(seen: slot?.record.unread ?? 0)
+        transport.readLast()
         door.endsConnections = true
     }
 
@@ -215,20 +219,16 @@ final class ClientConnection {
     private func read(_ buffer: inout [UInt8], at now: Instant, _ turn: inout TurnBudget) {
         // Of a user that must wait, the first byte tells whether the client will be told so, or is read from later.
         let limit = mayBeHTTP && rateLimitDebt(at: now) != nil ? 1 : conduct.isTrusted ? Self.largeRead : Self.smallRead
-        switch transport.receive(into: &buffer, limit: limit) {
-        case .bytes(let count):
-            lastByte = now
-            placeInput()
-            slot?.notePeeked(count)
-            let bytes = buffer.span.extracting(first: count)
-            if mayBeHTTP { chooseProtocol(firstByte: bytes[0]) }
-            let done = stream.take(bytes, through: admission, answerLimit: answerRoom, turn: &turn)
-            turn.note(bytes: done)
-            if done < count {
-                pending = Array(buffer[done..<count])
-                taken = 0
-            }
-            noteProgress()
+        let received: Received
+        if let slot {
+            received = transport.receive(into: slot, limit: limit)
+            if case .bytes = received { slot.withReceived { process($0, at: now, &turn) } }
+        } else {
+            received = transport.receive(into: &buffer, limit: limit)
+            if case .bytes(let count) = received { process(buffer.span.extracting(first: count), at: now, &turn) }
+        }
+        switch received {
+        case .bytes: break
         case .nothing: break
         case .end:
             inputEnded = true
@@ -244,6 +244,20 @@ final class ClientConnection {
         }
     }
 
+    private func process(_ bytes: Span<UInt8>, at now: Instant, _ turn: inout TurnBudget) {
+        lastByte = now
+        placeInput(bytes.count)
+        if mayBeHTTP { chooseProtocol(firstByte: bytes[0]) }
+        let done = stream.take(bytes, through: admission, answerLimit: answerRoom, turn: &turn)
+        turn.note(bytes: done)
+        if done < bytes.count {
+            pending = []
+            pending.append(contentsOf: bytes.extracting(done..<bytes.count))
+            taken = 0
+        }
+        noteProgress()
+    }
+
     private func chooseProtocol(firstByte: UInt8) {
         mayBeHTTP = false
         guard UInt8(ascii: "A") <= firstByte, firstByte <= UInt8(ascii: "Z") else { return }
@@ -252,7 +266,7 @@ final class ClientConnection {
     }
 
     private func takePending(_ turn: inout TurnBudget) {
-        placeInput()
+        placeInput(pending.count - taken)
         let bytes = pending
         if mayBeHTTP, taken < bytes.count { chooseProtocol(firstByte: bytes[taken]) }
         let done = stream.take(
@@ -311,13 +325,6 @@ final class ClientConnection {
         return Self.closingPause
     }
 
-    /// Closes an idle connection, to make room for another one or because of its silence. Anything that the client has
-    /// sent since it was chosen is processed first.
-    func leave() {
-        isLeaving = true
-        transport.canRead = true
-    }
-
     /// Ends the connection because a limit took effect. Earlier lines are settled, the client is sent the reason, and
     /// then the connection is closed.
     func end(_ limit: ClientLimit, _ reason: RefusalReason, _ detail: String, at now: Instant) {
@@ -338,15 +345,6 @@ final class ClientConnection {
         listener.statistics.withUserConnections { $0.leave(id) }
     }
 
-    private func noteTooManyRefusals() {
-        let limit = admission.limits.maximumConsecutiveRefusals
-        listener.notices.note(
-            .maximumConsecutiveRefusals,
-            "the connection of \(user) is closed: \(limit) of its lines in a row were refused")
-        pending = []
-        taken = 0
-    }
-
     /// Reports this connection's buffered bytes and activity to the source's `UserConnections` if they have changed.
     /// If the source now buffers too much, reports the connection that must be closed.
     private func reportUsage(at now: Instant) {
@@ -354,7 +352,7 @@ final class ClientConnection {
         if number != lineNumber || !hasLine || !hadLine { lineSince = now }
         (lineNumber, hadLine) = (number, hasLine)
         let isIdle = isIdle
-        let bytes = stream.heldBytes + pending.capacity + transport.heldBytes + (slot?.record.kept ?? 0)
+        let bytes = stream.heldBytes + pending.capacity + transport.heldBytes + heldInRing
         let hasChanged =
             bytes != wasCounted.bytes || isIdle != wasCounted.isIdle
             || lastByte - wasCounted.at >= UserConnections.idleEnough / 4

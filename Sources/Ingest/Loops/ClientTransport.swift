@@ -10,8 +10,8 @@ struct ClientTransport: ~Copyable {
     private static let sentAtOnce = 16 << 10
 
     private(set) var socket: FileDescriptor?
-    /// Whether input stays in the kernel until it is settled (`ClientSlot`).
-    private let peeks: Bool
+    /// Whether the connection may outlive the process.
+    private let isKept: Bool
     /// Nil: the connection is not encrypted.
     private var session: TLSSession?
     private var isBroken = false
@@ -25,8 +25,8 @@ struct ClientTransport: ~Copyable {
     /// The kernel has reported that the peer writes no more. Unread bytes may remain.
     private var hasPeerEnded = false
 
-    init(_ socket: consuming FileDescriptor, _ kind: Ingest.Transport, peeks: Bool = false) {
-        self.peeks = peeks
+    init(_ socket: consuming FileDescriptor, _ kind: Ingest.Transport, isKept: Bool = false) {
+        self.isKept = isKept
         if case .tcp(let context?) = kind {
             session = TLSSession(context, over: socket)
             // Without memory for a session, nothing may pass unencrypted.
@@ -66,11 +66,10 @@ struct ClientTransport: ~Copyable {
     }
 
     /// From now on, reads only the bytes that the kernel has already.
-    /// - Parameter seen: how many of them were read already, and are still there.
-    mutating func readLast(seen: Int) {
+    mutating func readLast() {
         // Encrypted bytes are never fewer than what they contain.
         lastBytes = 0
-        if socket != nil { lastBytes = max(0, socket!.availableBytes() - seen) }
+        if socket != nil { lastBytes = socket!.availableBytes() }
     }
 
     /// Whether it must not be read any more. After the peer's end, no more than a socket's buffer can follow.
@@ -86,18 +85,29 @@ struct ClientTransport: ~Copyable {
             if case .bytes(let count) = received { lastBytes = lastBytes.map { max(0, $0 - count) } }
             return received
         }
-        let received =
-            peeks ? socket!.peek(into: &buffer, limit: limit) : socket!.receive(into: &buffer, limit: limit)
+        let received = socket!.receive(into: &buffer, limit: limit)
+        note(received, isShort: received != .bytes(limit))
+        return received
+    }
+
+    /// Reads once into the client's ring.
+    mutating func receive(into slot: ClientSlot, limit: Int) -> Received {
+        guard socket != nil else { return .gone }
+        let (received, isShort) = slot.receive(from: socket!, limit: limit)
+        note(received, isShort: isShort)
+        return received
+    }
+
+    private mutating func note(_ received: Received, isShort: Bool) {
         switch received {
         // A short read means that the socket is empty. New bytes are reported again, but an end that was already
         // reported is not.
         case .bytes(let count):
-            canRead = count == limit || hasPeerEnded
+            canRead = !isShort || hasPeerEnded
             lastBytes = lastBytes.map { max(0, $0 - count) }
         case .nothing: canRead = false
         case .end, .gone: break
         }
-        return received
     }
 
     /// Sends these answers and those before them, until the socket is full.
@@ -107,7 +117,7 @@ struct ClientTransport: ~Copyable {
         if let answers { output += answers }
         while canWrite, unsent > 0, socket != nil {
             let bytes = output
-            let rest = bytes.span.extracting(sent..<(peeks ? wholeLines(bytes) : bytes.count))
+            let rest = bytes.span.extracting(sent..<(isKept ? wholeLines(bytes) : bytes.count))
             switch session.map({ $0.transmit(rest) }) ?? socket!.transmit(rest) {
             case .bytes(0): canWrite = false
             case .bytes(let count): sent += count
@@ -135,12 +145,7 @@ struct ClientTransport: ~Copyable {
             ?? bytes.count
     }
 
-    /// Consumes input that is settled.
-    func settle(_ slot: ClientSlot, durable: UInt64, isQuiet: Bool, _ scratch: inout [UInt8]) {
-        if socket != nil { slot.settle(socket!, durable: durable, isQuiet: isQuiet, &scratch) }
-    }
-
-    /// - Returns: the input that the earlier process has consumed and not settled; nil: the client cannot go on.
+    /// - Returns: the input that the earlier process has read and not settled; nil: the client cannot go on.
     func resume(_ slot: ClientSlot) -> [UInt8]? { socket == nil ? nil : slot.resume(socket!) }
 
     /// The peer is to notice the end, although another process still holds the socket.

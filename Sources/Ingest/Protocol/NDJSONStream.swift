@@ -65,7 +65,7 @@ package struct NDJSONStream {
         self.origin = origin
         self.slot = slot
         guard let record = slot?.record else { return }
-        let (left, isCut) = (record.settledState, record.isCut(area: ClientSlot.area))
+        let (left, isCut) = (record.settledState, record.isCut)
         guard record.restart > 0 || isCut else { return }
         state = left.isInLongLine || isCut ? .skippingLine : .lines
         wantsAnswers = left.wantsAnswers

@@ -61,23 +61,18 @@ import Glibc
         clinux_forget_kept(file.raw, Int64(place), Int64(count))
     }
 
-    /// Reads from a socket: first `count` bytes that are not needed any more, at most the size of `scratch`, then up to
-    /// `kept` bytes to `place`. Does not wait.
-    /// - Returns: how many bytes were read in all.
-    package func receive(
-        from socket: borrowing FileDescriptor, dropping count: Int, _ scratch: inout [UInt8], keeping kept: Int,
-        at place: Int
-    ) -> Int {
-        check(place, kept)
-        let first = min(count, scratch.count)
-        return unsafe scratch.withUnsafeMutableBufferPointer {
-            // What follows comes after all of the first bytes only.
-            unsafe max(
-                0,
-                Int(
-                    clinux_receive_two(
-                        socket.raw, $0.baseAddress, first, memory + place, first == count ? kept : 0)))
-        }
+    /// Reads available bytes from a socket, at most `limit`.
+    package func receive(from socket: borrowing FileDescriptor, limit: Int, at place: Int) -> Received {
+        check(place, limit)
+        return unsafe socket.receive(into: UnsafeMutableRawBufferPointer(start: memory + place, count: limit))
+    }
+
+    /// Passes bytes, which nobody must change meanwhile.
+    package func withBytes<Result>(_ place: Int, _ count: Int, _ body: (Span<UInt8>) -> Result) -> Result {
+        check(place, count)
+        let bytes = unsafe UnsafeBufferPointer(
+            start: (memory + place).assumingMemoryBound(to: UInt8.self), count: count)
+        return unsafe body(Span(_unsafeElements: bytes))
     }
 
     private func check(_ place: Int, _ count: Int) {

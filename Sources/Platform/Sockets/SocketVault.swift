@@ -92,22 +92,11 @@ extension FileDescriptor {
     /// A number that no other socket of this kernel ever has; 0 if the kernel cannot tell.
     package func cookie() -> UInt64 { clinux_cookie(raw) }
 
-    /// Where the next `peek` begins: how many unread bytes lie before it. Peeking moves it forward, and reading moves it
-    /// back. -1: it is not set.
+    /// How many unread bytes lie before the place of the next peek; reading moves it back. -1: it was never set.
     package func peekOffset() -> Int { Int(clinux_peek_offset(raw)) }
 
     /// - Returns: whether the kernel does it for this socket.
     package func setPeekOffset(_ offset: Int) -> Bool { clinux_set_peek_offset(raw, Int32(clamping: offset)) == 0 }
-
-    /// Copies available bytes from the peek offset on, at most `limit`, into the beginning of `bytes`. They stay unread.
-    package func peek(into bytes: inout [UInt8], limit: Int) -> Received {
-        let count = unsafe bytes.withUnsafeMutableBufferPointer {
-            unsafe clinux_peek(raw, $0.baseAddress, min($0.count, limit))
-        }
-        if count > 0 { return .bytes(Int(count)) }
-        if count == 0 { return .end }
-        return errno == EAGAIN ? .nothing : .gone
-    }
 
     /// Ends both directions for every process that holds the socket. The peer notices it.
     package func endConnection() { _ = shutdown(raw, Int32(SHUT_RDWR)) }

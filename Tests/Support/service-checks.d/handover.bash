@@ -78,7 +78,7 @@ stop_is_quick_while_clients_send() {
 a_crowd_of_clients_is_kept_as_far_as_it_fits() {
     # A user of the lowest rights: many connections, some with half a line, some that pass descriptors, some that end at
     # once or in one direction. Another one's events must arrive, and a restart and a kill must work.
-    runuser -u member -- python3 - "$scratch/enough" <<'PYTHON' &
+    runuser -u member -- python3 - "$scratch/enough" 2>/dev/null <<'PYTHON' &
 import array, os, resource, socket, sys, time
 resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 clients, number = [], 0

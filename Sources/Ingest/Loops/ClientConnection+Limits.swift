@@ -7,7 +7,6 @@ extension ClientConnection {
     func check(at now: Instant) -> Bool {
         guard isOpen else { return false }
         let limits = admission.limits
-        if let slot, slot.record.unread > 0 { return true }
         slot?.rest()
         if stream.isStalled, stream.giveUp(at: now, through: admission) { return true }
         if let endedSince {
@@ -42,5 +41,21 @@ extension ClientConnection {
             return true
         }
         return false
+    }
+
+    /// Closes an idle connection, to make room for another one or because of its silence. Anything that the client has
+    /// sent since it was chosen is processed first.
+    func leave() {
+        isLeaving = true
+        transport.canRead = true
+    }
+
+    func noteTooManyRefusals() {
+        let limit = admission.limits.maximumConsecutiveRefusals
+        listener.notices.note(
+            .maximumConsecutiveRefusals,
+            "the connection of \(user) is closed: \(limit) of its lines in a row were refused")
+        pending = []
+        taken = 0
     }
 }
