@@ -202,6 +202,8 @@ let package = Package(
         room("ConfigurationSyntax", ["NameSuggestion", .product(name: "Yams", package: "Yams")]),
         room("TrackingPlan", ["ConfigurationSyntax"]),
         room("PlanGeneration", ["ConfigurationSyntax", "TrackingPlan"]),
+        // Writes a tracking plan from events: `penstock plan infer`.
+        room("PlanInference", ["Events", "Routing"]),
         room(
             "Configuration",
             ["ConfigurationSyntax", "Events", "Platform", "Presets", "Routing", "NameSuggestion", "TrackingPlan"]),
@@ -246,8 +248,8 @@ let package = Package(
             dependencies: [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events", "Explanation",
                 "Journal",
-                "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates", "Routing",
-                "TrackingPlan",
+                "PlanGeneration", "PlanInference", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
+                "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -401,6 +403,9 @@ let package = Package(
             ]),
         tests("SocialTests", ["Penstock", "PenstockTesting", "Social"]),
         tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
+        tests(
+            "PlanInferenceTests",
+            ["Configuration", "ConfigurationSyntax", "Events", "PlanInference", "Routing", "TrackingPlan"]),
         tests("PlanGenerationTests", ["ConfigurationSyntax", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
         // This target is also an application with a tracking plan.
         .testTarget(

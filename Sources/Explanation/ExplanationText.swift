@@ -64,7 +64,8 @@ package struct ExplanationText {
             lines.append(
                 style("✓ ", .green) + style(explanation.name, .bold) + style(route, .dim) + style(refused, .yellow))
         case .filtered(let reason):
-            lines.append(style("✗ ", .red) + style(explanation.name, .bold) + " · " + style(Self.sentence(reason), .red))
+            lines.append(
+                style("✗ ", .red) + style(explanation.name, .bold) + " · " + style(Self.sentence(reason), .red))
         case .rejected(let reason):
             lines.append(
                 style("! ", .yellow) + style(explanation.name, .bold) + " · "

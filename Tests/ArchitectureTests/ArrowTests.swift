@@ -29,6 +29,7 @@ import Testing
         "ConfigurationSyntax": ["NameSuggestion", "Yams"],
         "TrackingPlan": ["ConfigurationSyntax"],
         "PlanGeneration": ["ConfigurationSyntax", "TrackingPlan"],
+        "PlanInference": ["Events", "Routing"],
         "Configuration": [
             "ConfigurationSyntax", "Events", "NameSuggestion", "Platform", "Presets", "Routing", "TrackingPlan",
         ],
@@ -57,8 +58,8 @@ import Testing
         "penstockd": ["ArgumentParser", "Assembly", "Daemon"],
         "penstock": [
             "ArgumentParser", "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events",
-            "Explanation", "Journal", "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
-            "Routing", "TrackingPlan",
+            "Explanation", "Journal", "PlanGeneration", "PlanInference", "Platform", "PluginHosting", "PluginSources",
+            "PluginTemplates", "Routing", "TrackingPlan",
         ],
         "manual": ["Configuration", "ConfigurationSyntax", "Routing"],
         "penstock-plan-generator": ["ConfigurationSyntax", "PlanGeneration"],

@@ -83,10 +83,10 @@ import Testing
     @Test func `two files are compared without a daemon, on a copy of the journal`() throws {
         let daemon = try daemon()
         try send(20, to: daemon)
-        try FileManager.default.copyItem(atPath: daemon.path("journal"), toPath: daemon.path("copy"))
         try FileManager.default.copyItem(atPath: daemon.configurationFile, toPath: daemon.path("old.yaml"))
         try daemon.write(configuration: Self.plain.replacing("[archive, sales]", with: "[archive]"))
         #expect(daemon.terminate() == 0)
+        try FileManager.default.copyItem(atPath: daemon.path("journal"), toPath: daemon.path("copy"))
         let program = try diff(
             daemon, "--against", daemon.path("old.yaml"), "--directory", daemon.path("copy"), "--json", "--where",
             "properties.n < 5", "--samples", "0")

@@ -205,7 +205,7 @@ extension ComparisonReport.Sample {
         switch outcome {
         case .sent: return nil
         case .nothing(let reason): return ExplanationText.sentence(reason)
-        case .deadLetter(let reason): return "dead letter: \(reason)"
+        case .deadLetter(let reason): return "to the dead letters: \(reason)"
         }
     }
 }

@@ -52,7 +52,7 @@ struct DestinationPair: Sendable {
         note("retry", old.retry == new.retry)
         note("dead_letters", old.deadLetters == new.deadLetters)
         note("replay", old.replay == new.replay)
-        if target.isEmpty, old.kind != new.kind {
+        if target.isEmpty, TargetSettings.withoutLimits(old.kind) != TargetSettings.withoutLimits(new.kind) {
             others.append(TargetSettings.rest(of: new.kind))
         }
     }

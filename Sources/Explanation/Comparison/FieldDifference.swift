@@ -5,8 +5,8 @@ import Routing
 struct DifferingField: Hashable {
     enum Change: UInt8 { case added, removed, changed }
 
-    /// The names on the way to the field, as in the JSON, with dots between them. `*` stands for each item of a list. At
-    /// most `maximumPath` bytes.
+    /// The names on the way to the field, as in the JSON, with dots between them. `*` stands for each item of a list.
+    /// At most `maximumPath` bytes.
     var path: [UInt8]
     var change: Change
 

@@ -3,8 +3,8 @@ import Delivery
 import Destinations
 import Events
 
-/// What a destination would finally do with an output, as lines of text that can be compared line by line: one member of
-/// JSON in each line.
+/// What a destination would finally do with an output, as lines of text that can be compared: one member of JSON in
+/// each line.
 enum FinalLines {
     static func lines(_ output: OutboundBatch, to destination: Configuration.Destination) -> [String] {
         switch ExplainedDelivery(output, to: destination) {

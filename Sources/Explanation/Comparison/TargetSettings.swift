@@ -1,4 +1,5 @@
 import Configuration
+import Routing
 
 /// The settings of a destination that decide where its events are sent and how, and that no event decides.
 enum TargetSettings {
@@ -25,6 +26,14 @@ enum TargetSettings {
         case .http: "connection and answers"
         case .plugin: "the plugin's process"
         }
+    }
+
+    /// Limits decide about events, so their effect is in the counts.
+    static func withoutLimits(_ kind: Configuration.Destination.Kind) -> Configuration.Destination.Kind {
+        guard case .http(var http) = kind else { return kind }
+        http.limits.limits = []
+        for index in http.alternatives.indices { http.alternatives[index].limits.limits = [] }
+        return .http(http)
     }
 
     private static func settings(of kind: Configuration.Destination.Kind) -> [(key: String, text: String)] {

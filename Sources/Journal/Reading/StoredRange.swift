@@ -2,9 +2,9 @@ import Events
 import Platform
 
 /// Reads the events of a range of a journal's files in order, for programs that look at many events. It takes no lock,
-/// writes nothing, and reads past the page cache, so that it evicts nothing that a daemon on these files needs. It skips
-/// damaged batches. It ends with the segments that existed when it was made, however fast a daemon appends. One thread
-/// at a time.
+/// writes nothing, and reads past the page cache, so that it evicts nothing that a daemon on these files needs. It
+/// skips damaged batches. It ends with the segments that existed when it was made, however fast a daemon appends. One
+/// thread at a time.
 package final class StoredRange {
     /// The most gaps that are listed.
     package static let maximumGaps = 1_000

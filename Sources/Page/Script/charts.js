@@ -28,10 +28,10 @@ function thinned(values, count) {
   return groups;
 }
 
-/** A round number that is at least `value`: 1, 2 or 5 times a power of ten. */
+/** A round number that is at least `value`. */
 function rounded(value) {
   const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-9)));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((number) => number >= value);
+  return [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].map((factor) => factor * power).find((number) => number >= value);
 }
 
 /**

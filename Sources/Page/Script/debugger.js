@@ -63,6 +63,7 @@ function debuggerView() {
   let frame = 0;
   let abort = null;
   let isGone = false;
+  let pending = 0;
   const rows = new Map();
 
   const list = make("div", {
@@ -142,13 +143,16 @@ function debuggerView() {
     }
   }
 
+  /** The daemon notices the end of a tap after a moment, and allows only a few at a time. */
   function restart() {
     abort?.abort();
     clear();
-    if (!isGone) listen();
+    clearTimeout(pending);
+    pending = setTimeout(() => { if (!isGone) listen(); }, 200);
   }
 
   function take(parts) {
+    if (fault.hasChildNodes()) put(fault);
     for (const line of parts) {
       if (line.startsWith('{"stage":')) {
         shown += 1;
@@ -320,6 +324,7 @@ function debuggerView() {
     view,
     stop() {
       isGone = true;
+      clearTimeout(pending);
       abort?.abort();
       cancelAnimationFrame(frame);
       stopWatching();

@@ -1,7 +1,9 @@
+import Platform
 import Configuration
 import Events
 import Foundation
 import Journal
+import Platform
 import Routing
 import Testing
 
@@ -105,12 +107,14 @@ import Testing
         #expect(try counts(report) == .init(same: 10, deadLetters: 1))
         let sample = try #require(try report.destination("a").samples.first)
         #expect(sample.verdict == .deadLetter && sample.position == 10)
-        #expect(sample.after?.hasPrefix("dead letter: not sent: properties.total") == true, "\(sample.after ?? "")")
+        #expect(
+            sample.after?.hasPrefix("to the dead letters: not sent: properties.total") == true, "\(sample.after ?? "")")
         // They are dead letters under both configurations.
         let again = try compare(limited, limited.replacing("http://h/", with: "http://i/"), events)
         #expect(try counts(again) == .init(same: 11))
         #expect(try again.destination("a").target == [.init(key: "http", before: "http://h/", after: "http://i/")])
         #expect(again.changes, "another address gets the events")
+        #expect(try report.destination("a").settings == [], "a limit changes events")
         #expect(try counts(compare(limited, open, events)) == .init(same: 10, added: 1))
     }
 
@@ -182,7 +186,8 @@ import Testing
         let hostile = #"{"type":"track","event":"\u001b[2J","userId":"u","messageId":"m","properties":{"total":5}}"#
         let report = try compare(Self.all, new, Self.orders + [hostile])
         let text = ComparisonText(ANSIStyle(isOn: false)).render(report)
-        #expect(text.hasPrefix("changes · 11 events, positions 0 to 10, received 2026-01-31T08:00:00.000Z to "), "\(text)")
+        #expect(
+            text.hasPrefix("changes · 11 events, positions 0 to 10, received 2026-01-31T08:00:00.000Z to "), "\(text)")
         #expect(text.contains("\n~ a\n    lost          5  45.5 %\n    changed       6  54.5 %\n"), "\(text)")
         #expect(text.contains("\n      properties.total  changed in 6 events\n"), "\(text)")
         #expect(text.contains("\n    file differs, for every event\n      - /tmp/a.ndjson\n      + /tmp/b.ndjson\n"))
