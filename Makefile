@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: format check-format bench-attack bench-http bench-isolation bench-sdk install install-files clean checkout
+.PHONY: format check-format bench-attack bench-http bench-isolation bench-page bench-sdk bench-diff install install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
 .PHONY: uninstall deb rpm dist test-packages setup-deb setup-rpm setup-dist
 
@@ -66,13 +66,14 @@ rpm_packages := $(dist_packages) rpm
 # To crash: filesystems for power cuts, strace for failing system calls.
 torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
 # To test: HTTP servers, databases and brokers, which the tests start on free ports; a separate systemd, into which
-# Penstock is installed; a validator for the JSON Schema; a formatter for the man pages; clients in several languages.
+# Penstock is installed; a validator for the JSON Schema; a formatter for the man pages; clients in several languages; a
+# browser.
 # SDKs of other vendors come from the Python package index.
 test_packages := $(run_packages) $(install_packages) $(torture_packages) $(plugin_packages) \
 	$(deb_packages) $(rpm_packages) apparmor \
 	nginx-light wrk clickhouse-server postgresql nats-server redis-server mosquitto openssl zstd systemd \
 	systemd-journal-remote dbus libnss-systemd bsdutils python3-jsonschema python3-yaml groff-base man-db \
-	curl socat golang-go nodejs python3-venv prometheus python3-prometheus-client
+	curl socat golang-go nodejs python3-venv prometheus python3-prometheus-client chromium
 
 help:
 	@echo 'make run      build, start, send real events, show the delivered events'
@@ -87,7 +88,7 @@ help:
 	@echo '              install the Debian packages for one purpose, without starting their services'
 	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them; then libFuzzer, SECONDS=60 for each program;'
 	@echo '              one program: make fuzz-lines'
-	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -sdk'
+	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -page, -sdk, -diff'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make uninstall'
 	@echo '              remove what make install has installed; keep the configuration and the journal'
@@ -204,6 +205,10 @@ bench-isolation: build
 bench-plugins: build
 	@Tests/Benchmarks/plugins
 
+# Measures `penstock diff` on a million events, and live delivery beside it.
+bench-diff: build
+	@Tests/Benchmarks/diff --events $(or $(EVENTS),1000000)
+
 # Measures how much hostile clients slow down a well-behaved client.
 bench-attack: build
 	@Tests/Benchmarks/attack --seconds $(or $(SECONDS_EACH),8) --rounds $(or $(ROUNDS),1)
@@ -211,6 +216,11 @@ bench-attack: build
 # Measures what HTTP costs beside lines, and beside nginx.
 bench-http: build
 	@Tests/Benchmarks/http --rounds $(or $(ROUNDS),3)
+
+# Measures the daemon's page: the first paint, the frames of the debugger, and what the page costs the daemon.
+bench-page: build
+	@.ci/install-packages chromium
+	@Tests/Benchmarks/page --rounds $(or $(ROUNDS),5)
 
 # Measures the cost of recording an event in an application, and the delivery of a million events with and without a
 # running daemon.
@@ -285,6 +295,7 @@ install-files:
 	$(binaries)/penstockd --experimental-dump-help | $(binaries)/manual penstockd.8 "$$version" | install -m 644 /dev/stdin "$$man/man8/penstockd.8"; \
 	$(binaries)/manual penstock.yaml.5 "$$version" | install -m 644 /dev/stdin "$$man/man5/penstock.yaml.5"
 	@install -m 644 $(book)/*.md '$(DESTDIR)$(PREFIX)/share/doc/penstock/'
+	@install -m 644 -D -t '$(DESTDIR)$(PREFIX)/share/doc/penstock/Resources' $(book)/Resources/*.png
 	@for page in $(manual_pages); do \
 		topic=$$(tr '[:upper:]' '[:lower:]' <<<"$$page"); name=penstock-$$topic; \
 		{ echo "'\\\" t"; lowdown -s -Tman -M title="$$name" -M section=7 '$(book)/'"$$page.md" \
@@ -341,8 +352,8 @@ uninstall:
 		share/man/man1/penstock.1 share/man/man8/penstockd.8 share/man/man5/penstock.yaml.5 share/man/man7/penstock-*.7 \
 		share/bash-completion/completions/penstock{,d} share/zsh/site-functions/_penstock{,d} \
 		share/fish/vendor_completions.d/penstock{,d}.fish \
-		lib/systemd/system/penstock{.service,.socket,-datagram.socket} lib/systemd/catalog/penstock.catalog \
-		lib/{sysusers,tmpfiles}.d/penstock.conf \
+		lib/systemd/system/penstock{,@}.{service,socket} lib/systemd/system/penstock-datagram{,@}.socket \
+		lib/systemd/catalog/penstock.catalog lib/{sysusers,tmpfiles}.d/penstock.conf \
 		&& rm -rf share/penstock share/doc/penstock \
 		&& for directory in lib/penstock/plugins lib/penstock libexec/penstock; do \
 			[ ! -d $$directory ] || rmdir --ignore-fail-on-non-empty $$directory; \

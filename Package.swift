@@ -72,6 +72,25 @@ let pluginTemplates = [
     "Swift/Swift-README.md",
 ]
 
+/// The files of Sources/Page.
+let page = [
+    "page.html",
+    "Style/colours.css",
+    "Style/layout.css",
+    "Style/views.css",
+    "Script/elements.js",
+    "Script/daemon.js",
+    "Script/charts.js",
+    "Script/difference.js",
+    "Script/overview.js",
+    "Script/routing.js",
+    "Script/journey.js",
+    "Script/debugger.js",
+    "Script/letters.js",
+    "Script/configuration.js",
+    "Script/page.js",
+]
+
 let package = Package(
     name: "penstock",
     // The daemon runs only on Linux. The SDK also runs on Apple's platforms, in the versions that have `Mutex`.
@@ -177,9 +196,14 @@ let package = Package(
         .target(
             name: "PluginTemplates", dependencies: ["CPluginHeader"],
             resources: pluginTemplates.map { .embedInCode("\($0).template") }, swiftSettings: rules),
+        // The daemon's page for a browser, compiled in.
+        .target(
+            name: "Page", dependencies: ["Hashing"], resources: page.map { .embedInCode($0) }, swiftSettings: rules),
         room("ConfigurationSyntax", ["NameSuggestion", .product(name: "Yams", package: "Yams")]),
         room("TrackingPlan", ["ConfigurationSyntax"]),
         room("PlanGeneration", ["ConfigurationSyntax", "TrackingPlan"]),
+        // Writes a tracking plan from events: `penstock plan infer`.
+        room("PlanInference", ["Events", "Routing"]),
         room(
             "Configuration",
             ["ConfigurationSyntax", "Events", "Platform", "Presets", "Routing", "NameSuggestion", "TrackingPlan"]),
@@ -196,8 +220,8 @@ let package = Package(
             "Daemon",
             [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
-                "Ingest", "Journal", "JournalAdapters", "Platform", "PluginHosting", "PluginSources", "Routing",
-                "Telemetry",
+                "Explanation", "Ingest", "Journal", "JournalAdapters", "Page", "Platform", "PluginHosting",
+                "PluginSources", "Routing", "Telemetry",
             ]),
         // Shows the effect of a configuration on an event: `penstock explain`, `penstock test`.
         room(
@@ -224,8 +248,8 @@ let package = Package(
             dependencies: [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events", "Explanation",
                 "Journal",
-                "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates", "Routing",
-                "TrackingPlan",
+                "PlanGeneration", "PlanInference", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
+                "Routing", "TrackingPlan",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/penstock", swiftSettings: rules),
@@ -349,6 +373,7 @@ let package = Package(
                 "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
                 "Routing", "TestSupport",
             ]),
+        tests("PageTests", ["Hashing", "Page"]),
         tests("ControlTests", ["Control", "Platform"] + nio),
         tests(
             "DaemonTests",
@@ -378,6 +403,9 @@ let package = Package(
             ]),
         tests("SocialTests", ["Penstock", "PenstockTesting", "Social"]),
         tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
+        tests(
+            "PlanInferenceTests",
+            ["Configuration", "ConfigurationSyntax", "Events", "PlanInference", "Routing", "TrackingPlan"]),
         tests("PlanGenerationTests", ["ConfigurationSyntax", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
         // This target is also an application with a tracking plan.
         .testTarget(

@@ -6,11 +6,13 @@
 #include <linux/aio_abi.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -166,11 +168,27 @@ int clinux_peer(int file, struct clinux_peer *peer) {
     return 0;
 }
 
+int clinux_available(int file) {
+    int count = 0;
+    return ioctl(file, FIONREAD, &count) == 0 ? count : -1;
+}
+
 int clinux_peer_groups(int file, uint32_t *groups, int capacity) {
     socklen_t size = (socklen_t)capacity * sizeof *groups;
     if (getsockopt(file, SOL_SOCKET, SO_PEERGROUPS, groups, &size) != 0) return -1;
     return (int)(size / sizeof *groups);
 }
+
+void clinux_enter_background(void) {
+    const struct sched_param lowest = {.sched_priority = 0};
+    /* linux/ioprio.h is not everywhere: a process or thread, and the idle class above 13 bits of data. */
+    enum { WHO_PROCESS = 1, CLASS_IDLE = 3 << 13 };
+    (void)!setpriority(PRIO_PROCESS, 0, 19);
+    (void)!sched_setscheduler(0, SCHED_IDLE, &lowest);
+    (void)!syscall(SYS_ioprio_set, WHO_PROCESS, 0, CLASS_IDLE);
+}
+
+int clinux_idle_policy(void) { return SCHED_IDLE; }
 
 void clinux_trim(void) { malloc_trim(0); }
 

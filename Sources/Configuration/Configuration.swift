@@ -71,6 +71,8 @@ package struct Configuration: Sendable {
         /// The longest time that a client may be idle; nil: forever.
         package var idleTimeout: Duration?
         package var rateLimit = RateLimit()
+        /// Whether connections to the stream socket outlive the daemon.
+        package var keepsConnections: Bool = true
         /// What happens to a number in the place of an id.
         package var ids: IDs = .strict
         /// What happens to half of a surrogate pair in a string.
@@ -165,6 +167,8 @@ package struct Configuration: Sendable {
         package var metrics: SocketAddress?
         /// Whether other machines may read the metrics.
         package var metricsInsecure = false
+        /// nil: there is no page.
+        package var page: PageListener?
     }
 
     package struct Plugins: Sendable, Equatable {

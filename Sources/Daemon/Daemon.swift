@@ -3,18 +3,22 @@
 //
 // Invariants:
 //
-// - Start order: journal, sources, destinations, control socket, READY=1. Destinations are declared in the journal
-//   before the sources accept events, so a new destination gets every event from then on.
-// - Stop order: sockets, ingest, destinations, journal. Accepted events become durable first. Destinations that are up
-//   then get `Daemon.drain` to deliver the backlog; the rest stays in the journal.
+// - Start order: journal, sources, destinations, control socket, the clients that an earlier daemon has left, READY=1.
+//   Destinations are declared in the journal before the sources accept events, so a new destination gets every event
+//   from then on.
+// - Stop order: sockets, ingest, destinations, journal. From each client, only what it has sent before is read. These
+//   events become durable first. Destinations that are up then get `Daemon.backlog` to deliver what they can, and
+//   batches in flight get until `Daemon.drain`; the rest stays in the journal. A client that keeps on sending, or a
+//   large backlog, does not delay the stop.
 // - A configuration is applied completely, or nothing changes (`DaemonReload.swift`).
 //
 // Threads:
 //
 // - The main thread starts, reloads, stops, and watches the heartbeats of the other threads. It waits only for signals,
 //   for reload requests from the control socket, and for its timer.
-// - Slow disk work (dead letters, replay requests, maintenance) runs on the thread of `DiskRequests`, and the dry run
-//   of a replay on its own (`ReplayDryRun`). Each `penstock tap` has a thread (`Tapper`), which nothing waits for.
+// - Slow disk work (dead letters, replay requests, maintenance) runs on the thread of `DiskRequests`; the dry run of a
+//   replay (`ReplayDryRun`) and explanations of events (`ExplainRequests`) run on threads of their own. Each
+//   `penstock tap` has a thread (`Tapper`), which nothing waits for.
 //
 // It never waits without a bound for a destination. It abandons a destination whose thread hangs in a call.
 
@@ -46,8 +50,10 @@ package final class Daemon {
         }
     }
 
-    /// The time limit of a drain: batches in flight settle, and destinations that are up deliver their backlog.
+    /// The time limit of a stop: what was read becomes durable, and batches in flight settle.
     static let drain = Duration.seconds(10)
+    /// The time in which destinations that are up may deliver their backlog before the stop.
+    static let backlog = Duration.milliseconds(300)
     /// The interval at which status and rates are sampled.
     private static let tick = Duration.seconds(1)
     /// The interval at which the configuration files are compared with the running configuration after a refused
@@ -70,6 +76,9 @@ package final class Daemon {
     let builder: DestinationBuilder
     let work: MainThreadWork
     let status: StatusCollector
+    let files: RunningFiles
+    let history: DeliveryHistory
+    let explanations: ExplainRequests
     let tap: LiveTap
     let replays: ReplayRequests
     let disk: DiskRequests
@@ -79,6 +88,10 @@ package final class Daemon {
     var control: ControlServer?
     /// The listener for metrics; nil: there is none.
     var metrics: ControlServer?
+    /// The page's listener; nil: there is none.
+    var page: ControlServer?
+    /// Where the page is now, for the control socket.
+    let pagePlace = PagePlace()
     let metricsCollector: MetricsCollector
     private var lastSentence = ""
     var configuration: Configuration
@@ -119,6 +132,7 @@ package final class Daemon {
             }
             let daemon = try Daemon(
                 options, configuration, activation, signals: signals, log: log, telemetry: telemetry)
+            daemon.files.applied(loaded.texts, configuration, at: clock.wallClock())
             try daemon.start()
             daemon.serve()
             daemon.stop()
@@ -169,7 +183,7 @@ package final class Daemon {
         loops = LoopHeartbeats(group)
         ingest = try Ingest(
             threads: EventLoopThreads.count, appender: JournalAppender(journal: journal), clock: clock,
-            telemetry: telemetry)
+            telemetry: telemetry, keeper: Self.keeper(activation, service, journal, telemetry))
         engine = try HTTPEngine(clock: clock)
         pool = RoutingPool(threads: configuration.routing.threads ?? RoutingThreads.usual, clock: clock)
         pipeline = Pipeline(clock: clock)
@@ -178,6 +192,13 @@ package final class Daemon {
         status = StatusCollector(
             journal: journal, timings: timings, pipeline: pipeline, plugins: sourcePlugins,
             descriptors: ingest.descriptors, clock: clock)
+        files = RunningFiles(file: options.configurationFile)
+        history = DeliveryHistory(clock: clock)
+        explanations = ExplainRequests(
+            files: files, journal: journal, clock: clock, pluginDirectories: options.pluginDirectories,
+            later: { [group] time, work in
+                group.next().scheduleTask(in: .nanoseconds(time.inNanoseconds)) { work() }
+            })
         metricsCollector = MetricsCollector(
             status: status, journal: journal, timings: timings, pipeline: pipeline, telemetry: telemetry,
             started: clock.wallClock())
@@ -187,6 +208,19 @@ package final class Daemon {
         disk = DiskRequests()
         replays = ReplayRequests(journal: journal, pipeline: pipeline, clock: clock, dryRun: ReplayDryRun())
         watchdog = Watchdog(service: service, clock: clock)
+    }
+
+    /// Takes the clients that an earlier daemon has left. Without it, clients connect anew.
+    private static func keeper(
+        _ activation: SocketActivation, _ service: ServiceNotifier, _ journal: Journal, _ telemetry: Telemetry
+    ) -> ClientKeeper? {
+        do {
+            return try ClientKeeper.open(
+                activation, service, journal: journal.uuid.words, durable: journal.acknowledgedEnd)
+        } catch {
+            telemetry.emit(ConnectionsNotKept(detail: "\(error)"))
+            return nil
+        }
     }
 
     // MARK: Start
@@ -206,8 +240,11 @@ package final class Daemon {
         engine.start()
         pool.start()
         disk.start()
+        explanations.queue.start()
         try apply(next)
+        ingest.resume()
         status.sample()
+        history.sample { status.report() }
         service.ready(status.sentence)
         telemetry.emit(Started(configuration: options.configurationFile, journal: configuration.journal.directory))
     }
@@ -241,6 +278,7 @@ package final class Daemon {
         let stuck = heartbeats.stuck(beats, at: clock.now())
         status.note(stuckThreads: stuck)
         status.sample()
+        history.sample { status.report() }
         for short in shortWindows.check(status.deduplications, at: clock.now()) { telemetry.emit(short) }
         let sentence = status.sentence
         if sentence != lastSentence {
@@ -296,6 +334,7 @@ package final class Daemon {
         let deadline = clock.now() + Self.drain
         status.noteStopping()
         disk.requestStop()
+        explanations.queue.requestStop()
         replays.dryRun.requestStop()
         tap.requestStop()
         service.stopping("draining")
@@ -305,11 +344,12 @@ package final class Daemon {
         sourcePlugins.stopAll(by: clock.now() + Self.drain / 2)
         ingest.drain(by: deadline, while: { sockets.areAwaited })
         ingest.stopListening()
-        // Deliver as much of the backlog as the deadline allows. The rest stays in the journal.
-        pipeline.awaitDelivery(upTo: journal.statistics().next, by: deadline)
+        let backlogEnd = min(deadline, clock.now() + Self.backlog)
+        pipeline.awaitDelivery(upTo: journal.statistics().next, by: backlogEnd)
         pipeline.stopAll(by: deadline)
-        // Both were interrupted above. A thread that hangs in a disk call is abandoned.
+        // All were interrupted above. A thread that hangs in a disk call is abandoned.
         disk.awaitEnd(by: clock.now() + .seconds(1))
+        explanations.queue.awaitEnd(by: clock.now() + .seconds(1))
         replays.dryRun.awaitEnd(by: clock.now() + .seconds(1))
         tap.awaitEnd(by: clock.now() + .seconds(1))
         // A turn that does not return is abandoned, like its destination.
@@ -319,6 +359,7 @@ package final class Daemon {
         ingest.stop()
         control?.stop()
         metrics?.stop()
+        page?.stop()
         try? group.syncShutdownGracefully()
         telemetry.finish()
         telemetry.emit(Stopped())

@@ -44,6 +44,15 @@ struct LimitNotRaised: NamedEvent {
     var message: String { "cannot raise the limit of open files, so fewer clients may connect: \(detail)" }
 }
 
+struct ConnectionsNotKept: NamedEvent {
+    static let name = "connections_not_kept"
+    static let messageID = "afe0702159db4ae1b751f4131c97dd6c"
+    let detail: String
+    let level = Level.warning
+    var fields: [LogField] { [.reason(detail)] }
+    var message: String { "clients must connect again after the next restart or crash: \(detail)" }
+}
+
 struct SegmentsHeld: NamedEvent {
     static let name = "segments_held"
     static let messageID = "caa8f336dc845427bbcd2e2e9a74bbb2"

@@ -64,7 +64,8 @@ package struct ExplanationText {
             lines.append(
                 style("✓ ", .green) + style(explanation.name, .bold) + style(route, .dim) + style(refused, .yellow))
         case .filtered(let reason):
-            lines.append(style("✗ ", .red) + style(explanation.name, .bold) + " · " + style(sentence(reason), .red))
+            lines.append(
+                style("✗ ", .red) + style(explanation.name, .bold) + " · " + style(Self.sentence(reason), .red))
         case .rejected(let reason):
             lines.append(
                 style("! ", .yellow) + style(explanation.name, .bold) + " · "
@@ -77,7 +78,8 @@ package struct ExplanationText {
         return lines
     }
 
-    private func sentence(_ reason: String) -> String {
+    /// Why a destination does not get an event.
+    static func sentence(_ reason: String) -> String {
         switch reason {
         case "no_route": "no route selects the event (no_route)"
         case "integrations": "excluded by the event's integrations (integrations)"

@@ -59,6 +59,22 @@ package indirect enum JSONTree: Sendable {
         }
     }
 
+    /// JSON with one member or item in each line, indented by two spaces per level: for a comparison line by line.
+    package var expandedLines: [String] {
+        switch self {
+        case .list(let items) where !items.isEmpty:
+            return ["["] + Self.joined(items.map(\.expandedLines)) + ["]"]
+        case .object(let members) where !members.isEmpty:
+            let entries = members.map { member in
+                var lines = member.value.expandedLines
+                lines[0] = Self.quoted(member.name) + ": " + lines[0]
+                return lines
+            }
+            return ["{"] + Self.joined(entries) + ["}"]
+        case .literal, .string, .list, .object: return [spacedText]
+        }
+    }
+
     private static func joined(_ entries: [[String]]) -> [String] {
         entries.enumerated().flatMap { number, lines in
             var lines = lines

@@ -14,6 +14,12 @@ package protocol EventAppender: Sendable {
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
     ) -> AppendOutcome
 
+    /// The same for events without a lane.
+    /// - Parameter witness: is told the end before the events can become durable; nil: nobody asks.
+    func append(
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, witness: (any AppendWitness)?
+    ) -> AppendOutcome
+
     /// The position after the last durable event. Never decreases.
     var durableEnd: UInt64 { get }
 
@@ -22,6 +28,14 @@ package protocol EventAppender: Sendable {
 }
 
 extension EventAppender {
+    package func append(
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, witness: (any AppendWitness)?
+    ) -> AppendOutcome {
+        let outcome = append(bytes, events: events, from: origin, lane: nil)
+        if case .queued(let end) = outcome { witness?.willQueue(upTo: end) }
+        return outcome
+    }
+
     package var obstacle: String? { nil }
 }
 

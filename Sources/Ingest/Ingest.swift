@@ -12,6 +12,8 @@
 //   stall another.
 // - Memory is bounded. A client holds at most the bytes of one read, one unfinished line and its unread answers. All
 //   clients of a source together hold at most `max_buffered`.
+// - With a `ClientKeeper`, clients of Unix sockets outlive the process, however it ends: what was read of a client and is
+//   not durable lies in memory that another process holds, beside what the next process must know (`ClientRecord`).
 //
 // Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`): one
 // for clients that send little, some for clients that send much. Each waits in epoll(7) and reads no more from a client
@@ -35,6 +37,7 @@ package final class Ingest: Sendable {
     private let accepting: AcceptLoop
     private let threads: [WorkerThread]
     private let placement: ClientPlacement
+    private let keeper: ClientKeeper?
     package let datagrams: Datagrams
     package let descriptors: DescriptorReserve
     /// The current listeners by the names of their sockets: their ids and their statistics.
@@ -49,10 +52,12 @@ package final class Ingest: Sendable {
     ///   - threads: threads that serve clients that send much, 1 to 254. One more thread serves those that send little,
     ///     and one accepts clients.
     ///   - descriptorLimit: how many descriptors the process may open; nil if unknown.
+    ///   - keeper: keeps the clients of Unix sockets beyond the process; nil: they end with it.
     package init(
         threads count: Int, appender: any EventAppender, clock: any Clock, telemetry: Telemetry? = nil,
-        descriptorLimit: Int? = OpenFileLimit.current
+        descriptorLimit: Int? = OpenFileLimit.current, keeper: ClientKeeper? = nil
     ) throws {
+        self.keeper = keeper
         self.appender = appender
         self.clock = clock
         self.telemetry = telemetry
@@ -64,7 +69,8 @@ package final class Ingest: Sendable {
                 number: number, isLight: number == 0, clock: clock, pressure: pressure, placement: placement,
                 durableEnd: { appender.durableEnd })
         }
-        let accepting = try AcceptLoop(clock: clock, descriptors: descriptors, pressure: pressure, placement: placement)
+        let accepting = try AcceptLoop(
+            clock: clock, descriptors: descriptors, pressure: pressure, placement: placement, keeper: keeper)
         placement.set(loops)
         datagrams = try Datagrams(appender: appender, clock: clock, telemetry: telemetry)
         threads =
@@ -135,7 +141,9 @@ package final class Ingest: Sendable {
             name: name,
             listener: SourceListener(
                 source: source, transport: transport, limits: limits, admission: admission,
-                statistics: statistics, notices: notices, descriptors: descriptors, limiter: limiter, clock: clock,
+                statistics: statistics, notices: notices, descriptors: descriptors, limiter: limiter,
+                keeper: transport.isTCP || !limits.keepsConnections ? nil : keeper,
+                path: UnixListener.path(of: descriptor.raw), clock: clock,
                 eventAdmissions: loops.map { _ in
                     SourceListener.LoopAdmission(
                         admission: EventAdmission(
@@ -167,6 +175,12 @@ package final class Ingest: Sendable {
             all[key] = listener.statistics
         }
         accepting.post(.listen(listener, prepared.socket, id: id))
+    }
+
+    /// Goes on with the clients that an earlier process has left, once all sources are served.
+    package func resume() {
+        guard let left = keeper?.takeLeft(), !left.isEmpty else { return }
+        accepting.post(.resume(left))
     }
 
     /// Prepares and serves in one step.
@@ -206,14 +220,18 @@ package final class Ingest: Sendable {
         datagrams.stopListening()
     }
 
-    /// Continues to read what clients have already sent, until they have been quiet for a moment or the deadline
-    /// passes. Unread bytes are in the kernel, which discards them when the connection is closed.
+    /// Reads what clients have sent before this call, and no more, until all of it is settled or the deadline passes. A
+    /// client that keeps on sending does not delay the end. Unread bytes are in the kernel, which discards them when the
+    /// connection is closed.
     ///
-    /// Quiet means that nothing arrived for `quietTime`, that every event loop checked all of its sockets several times
-    /// meanwhile (on a busy machine, elapsed time alone proves nothing), and that no client waits for the journal.
+    /// It is the end if nothing arrived for `quietTime`, every event loop checked all of its sockets several times
+    /// meanwhile (on a busy machine, elapsed time alone proves nothing), and no client waits for the journal. Messages
+    /// of datagram sockets have no owner whose messages could be told apart, so they are read for `datagramTime`.
     ///
     /// - Parameter moreToCome: returns whether clients are about to be accepted.
     package func drain(by deadline: Instant, while moreToCome: () -> Bool) {
+        for loop in loops { loop.post(.lastReads) }
+        let datagramsEnd = clock.now() + Self.datagramTime
         let pause = Doorbell()
         var last = settledLines
         var quietSince = clock.now()
@@ -222,10 +240,11 @@ package final class Ingest: Sendable {
             turnLoops(by: deadline)
             pause.wait(until: min(deadline, clock.now() + .milliseconds(5)))
             let now = settledLines
-            let isBusy = moreToCome() || datagrams.isBusy || loops.contains(where: \.isBusy)
+            let hasDatagrams = clock.now() < datagramsEnd && (datagrams.isBusy || now != last)
+            let isBusy = hasDatagrams || moreToCome() || loops.contains(where: \.isBusy)
+            last = now
             quietTurns += 1
-            if now != last || isBusy {
-                last = now
+            if isBusy {
                 quietSince = clock.now()
                 quietTurns = 0
             }
@@ -233,9 +252,11 @@ package final class Ingest: Sendable {
     }
 
     /// How long nothing may arrive before clients count as quiet.
-    private static let quietTime = Duration.milliseconds(100)
+    private static let quietTime = Duration.milliseconds(20)
     /// How many turns of every event loop the quiet time must cover.
     private static let quietTurns = 4
+    /// How long messages of datagram sockets are read at the end. Their queues take a few milliseconds.
+    private static let datagramTime = Duration.milliseconds(300)
 
     /// Waits until every event loop has checked all of its sockets. The accepting loop goes first because it hands
     /// clients to the others.

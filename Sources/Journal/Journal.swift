@@ -368,10 +368,12 @@ package final class Journal: Sendable {
     ///   - events: lie within `bytes`, in the order in which they were sent.
     ///   - lane: the lane that the events come from, and the position behind them: stored with the events in one batch.
     ///     With a lane, there may be no events; then the end that is returned can be durable before the position is.
+    ///   - witness: is told the end before the events can become durable.
     package func append(
-        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition? = nil
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition? = nil,
+        witness: (any AppendWitness)? = nil
     ) -> JournalAppend {
-        queue.append(bytes, events: events, from: origin, lane: lane)
+        queue.append(bytes, events: events, from: origin, lane: lane, witness: witness)
     }
 
     /// The position after the last event that readers may see. Only grows.

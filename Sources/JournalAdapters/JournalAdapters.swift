@@ -18,7 +18,17 @@ package struct JournalAppender: EventAppender {
     package func append(
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
     ) -> AppendOutcome {
-        switch journal.append(bytes, events: events, from: origin, lane: lane) {
+        outcome(journal.append(bytes, events: events, from: origin, lane: lane))
+    }
+
+    package func append(
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, witness: (any AppendWitness)?
+    ) -> AppendOutcome {
+        outcome(journal.append(bytes, events: events, from: origin, witness: witness))
+    }
+
+    private func outcome(_ append: JournalAppend) -> AppendOutcome {
+        switch append {
         case .queued(let end): .queued(end: end)
         case .busy: .busy
         case .refused(let refusal): .refused(refusal)

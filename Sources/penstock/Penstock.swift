@@ -29,12 +29,14 @@ struct Penstock: ParsableCommand {
             CommandGroup(
                 name: "Configuration",
                 subcommands: [
-                    Check.self, Test.self, Explain.self, PresetsCommand.self, PluginsCommand.self, PlanCommand.self,
+                    Check.self, Diff.self, Test.self, Explain.self, PresetsCommand.self, PluginsCommand.self,
+                    PlanCommand.self,
                 ]),
             CommandGroup(
                 name: "Operation",
                 subcommands: [
-                    Status.self, Top.self, Tap.self, Reload.self, Resume.self, Replay.self, DeadLettersCommand.self,
+                    Status.self, Top.self, Open.self, Tap.self, Reload.self, Resume.self, Replay.self,
+                    DeadLettersCommand.self,
                 ]),
             CommandGroup(name: "Journal", subcommands: [JournalCommand.self]),
         ])

@@ -29,6 +29,7 @@ import Testing
         "ConfigurationSyntax": ["NameSuggestion", "Yams"],
         "TrackingPlan": ["ConfigurationSyntax"],
         "PlanGeneration": ["ConfigurationSyntax", "TrackingPlan"],
+        "PlanInference": ["Events", "Routing"],
         "Configuration": [
             "ConfigurationSyntax", "Events", "NameSuggestion", "Platform", "Presets", "Routing", "TrackingPlan",
         ],
@@ -39,16 +40,15 @@ import Testing
         "Control": ["NIOCore", "NIOHTTP1", "NIOPosix", "Platform"],
         "Daemon": [
             "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
-            "Ingest",
-            "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Platform", "PluginHosting", "PluginSources",
-            "Routing",
-            "Telemetry",
+            "Explanation", "Ingest", "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Page", "Platform",
+            "PluginHosting", "PluginSources", "Routing", "Telemetry",
         ],
         "Explanation": [
             "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
             "Routing",
         ],
         "PluginTemplates": ["CPluginHeader"],
+        "Page": ["Hashing"],
         "PenstockPluginKit": ["CPenstockPlugin", "Dispatch", "Glibc"],
         // The SDK runs on Apple's platforms, too, and stands alone.
         "Penstock": ["Darwin", "FoundationNetworking", "Glibc", "Musl", "os"],
@@ -58,8 +58,8 @@ import Testing
         "penstockd": ["ArgumentParser", "Assembly", "Daemon"],
         "penstock": [
             "ArgumentParser", "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events",
-            "Explanation", "Journal", "PlanGeneration", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
-            "Routing", "TrackingPlan",
+            "Explanation", "Journal", "PlanGeneration", "PlanInference", "Platform", "PluginHosting", "PluginSources",
+            "PluginTemplates", "Routing", "TrackingPlan",
         ],
         "manual": ["Configuration", "ConfigurationSyntax", "Routing"],
         "penstock-plan-generator": ["ConfigurationSyntax", "PlanGeneration"],

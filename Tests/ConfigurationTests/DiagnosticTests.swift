@@ -84,15 +84,6 @@ import Testing
                 hint: add it to the to: of a route
                 """),
         Case(
-            about: "a key of a later version is reported as unsupported",
-            yaml: withSource("mode: \"0660\"") + "\ncontrol: { page: 127.0.0.1:9378 }\n",
-            shown: """
-                /etc/penstock/p.yaml:7:12: error: "page" is not supported by this version
-                control: { page: 127.0.0.1:9378 }
-                           ^~~~
-                hint: remove it; its purpose: an address or a socket for the page of the daemon
-                """),
-        Case(
             about: "a key of another kind of destination names that kind",
             yaml: withDestination("http: http://h/\nrotate: { size: 1MiB }"),
             shown: """

@@ -209,7 +209,6 @@ import Testing
         ("routing: { threads: 1 }", "\"threads\" must be from 2 to 64"),
         ("routing: { threads: 65 }", "\"threads\" must be from 2 to 64"),
         ("routing: { threads: 9223372036854775807 }", "\"threads\" must be from 2 to 64"),
-        ("control: { page: 127.0.0.1:9 }", "\"page\" is not supported by this version"),
         ("journal: { retain: { size: 1 } }", "\"size\" must be from 16MiB to 1PiB"),
         ("[a]: b", "a key must be plain text"),
         ("a: *b", "not YAML: found undefined alias"),

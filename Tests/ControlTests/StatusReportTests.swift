@@ -138,11 +138,15 @@ import Testing
 
                 journal: ok, 64.0 MiB in 2 segments, positions 1 to 100
                 journal: keeps at most 20.0 GiB and 7 d, when full: block
-                journal: commit p50 900 µs, p99 6 ms; sync p50 250 µs, p99 4.2 ms (last minute)
 
-                DESTINATION  STATE        FOR  DELIVERED  PER SECOND    P50    P99  FILTERED  DEAD  RETRIES  LAG (EVENTS)  LAG (TIME)  LAST ERROR
-                archive      up        14 min      1,234          10  12 ms  84 ms         5     1        2             7         0 s
-                mixpanel     retrying  14 min      1,234          10      -      -         5     1        2             7         3 s  HTTP 503, the service says: over\\u{1B}loaded (next attempt in 12 s)
+                DESTINATION  STATE        FOR  DELIVERED  PER SECOND  FILTERED  DEAD  RETRIES  LAG (EVENTS)  LAG (TIME)  LAST ERROR
+                archive      up        14 min      1,234          10         5     1        2             7         0 s
+                mixpanel     retrying  14 min      1,234          10         5     1        2             7         3 s  HTTP 503, the service says: over\\u{1B}loaded (next attempt in 12 s)
+
+                LATENCY (LAST MINUTE)     P50     P99
+                journal commit         900 µs    6 ms
+                journal sync           250 µs  4.2 ms
+                delivery to archive     12 ms   84 ms
 
                 REFUSED AT            SOURCE  REASON     DETAIL
                 2026-01-01T00:00:00Z  apps    too_large  40000 bytes

@@ -6,6 +6,7 @@ import Testing
     @Test(arguments: [
         TapOrder(stages: [.accepted]), TapOrder(stages: Set(TapOrder.Stage.allCases), destination: "a&b=c"),
         TapOrder(stages: [.sent], destination: "ü", condition: "event = \"x\" and y", limit: .max),
+        TapOrder(stages: [.refused], rate: 1), TapOrder(stages: [.refused], rate: TapOrder.rates.upperBound),
     ]) func `an order survives its query`(order: TapOrder) throws {
         #expect(try TapOrder(query: order.query) == order)
     }
@@ -17,6 +18,7 @@ import Testing
 
     @Test(arguments: [
         ["limit": "0"], ["limit": "-1"], ["limit": "9223372036854775808"], ["limit": "1 "], ["stage": ""],
+        ["rate": "0"], ["rate": "5001"], ["rate": "-1"], ["rate": "9223372036854775808"], ["rate": ""],
         ["stage": ","], ["stage": "accepted,Sent"], ["stage": "accepted,accepted,accepted,accepted,accepted,x"],
     ]) func `an invalid query is refused`(query: [String: String]) {
         #expect(throws: TapOrder.Fault.self) { try TapOrder(query: query) }

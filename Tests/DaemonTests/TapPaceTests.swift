@@ -45,6 +45,20 @@ import Testing
         #expect(!pace.mayTake)
     }
 
+    @Test(arguments: [1, 200, TapPace.records, .max]) func `a sample has at most its rate`(_ rate: Int) {
+        var pace = TapPace(rate: rate, now: start)
+        var count = 0
+        for round in 1...100 {
+            pace.advance(to: start + .milliseconds(100 * round))
+            while pace.mayTake {
+                pace.take(1)
+                count += 1
+            }
+        }
+        let most = min(rate, TapPace.records)
+        #expect((9 * most...11 * most).contains(count), "\(count) in 10 s")
+    }
+
     private func item(_ events: Int, bytes: Int) -> TapItem {
         var batch = OutboundBatch()
         for number in 0..<events {

@@ -37,6 +37,10 @@ struct ServiceChecks {
         "invalid_configuration_is_not_tried_again",
         "invalid_configuration_and_a_client_is_bounded",
         "failing_start_heals_with_its_clients_waiting",
+        "clients_do_not_notice_restarts",
+        "clients_do_not_notice_kills",
+        "stop_is_quick_while_clients_send",
+        "a_crowd_of_clients_is_kept_as_far_as_it_fits",
         "connection_starts_it",
         "restarts_lose_no_connection",
         "lines_wait_in_the_socket",
@@ -69,6 +73,7 @@ struct ServiceChecks {
         "status_shows_the_first_error",
         "errors_are_logged_once",
         "disabling_both_ends_both",
+        "instances_run_side_by_side",
         "memory_is_bounded",
         "packages_start_no_service",
         "uninstall_refuses_while_it_runs",
@@ -94,7 +99,7 @@ struct ServiceChecks {
     private static func run() -> ServiceChecks {
         let guest = Repository.root + "/Tests/Support/with-systemd"
         let script = Repository.root + "/Tests/Support/service-checks"
-        let command = [guest, "--timeout", "480", "--", script, TestDaemon.binaries]
+        let command = [guest, "--timeout", "600", "--", script, TestDaemon.binaries]
         do {
             let needsSudo = geteuid() != 0
             let mayUseSudo = try needsSudo && Program.run("sudo", ["-n", "true"]).status == 0

@@ -27,6 +27,39 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test(arguments: [[:], ["NO_COLOR": "1"]])
+    func `on a terminal, states have colours unless NO_COLOR is set`(environment: [String: String]) throws {
+        let daemon = try TestDaemon(configuration: Self.archive)
+        try daemon.start()
+        let terminal = try TestTerminal(columns: 160, environment: environment)
+        terminal.type("\(TestDaemon.binaries)/penstock status --control \(daemon.control); echo status $?\n")
+        try terminal.wait("the status") { $0.text.contains("status 0") }
+        #expect(terminal.text.contains("healthy: ") && terminal.hasColour == environment.isEmpty)
+        #expect(try !daemon.penstock("status").output.contains("\u{1B}"), "a pipe gets plain text")
+        #expect(daemon.terminate() == 0)
+    }
+
+    @Test func `the latencies of the last minute are shown`() throws {
+        let daemon = try TestDaemon(configuration: Self.archive)
+        try daemon.start()
+        #expect(try daemon.status().destinations["archive"]?.latency == nil, "nothing was delivered")
+        let client = try EventClient(daemon)
+        try client.send(events(0..<100))
+        #expect(try client.acknowledgement(of: 100).lines == 100)
+        try daemon.settle(accepted: 100)
+        try eventually("the latency of the delivery") { try daemon.status().destinations["archive"]?.latency != nil }
+        let status = try daemon.status()
+        for latency in [status.destinations["archive"]?.latency, status.journal.sync, status.journal.commit] {
+            let latency = try #require(latency)
+            #expect(latency.p50 > 0 && latency.p99 >= latency.p50)
+        }
+        let text = try daemon.penstock("status").output
+        for row in ["LATENCY (LAST MINUTE)", "journal commit", "journal sync", "delivery to archive"] {
+            #expect(text.contains("\n\(row) "), "\(text)")
+        }
+        #expect(daemon.terminate() == 0)
+    }
+
     /// Runs `penstock` as a user who may not open the control socket.
     private func asNobody(_ daemon: TestDaemon, _ arguments: String...) throws -> Program {
         let command = [TestDaemon.binaries + "/penstock"] + arguments + ["--control", daemon.control]

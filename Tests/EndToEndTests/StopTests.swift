@@ -52,6 +52,32 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    /// Each client sends as fast as the daemon reads, until it is turned away.
+    @Test func `clients that keep on sending do not delay the stop`() throws {
+        let daemon = try TestDaemon(configuration: Self.toFile)
+        try daemon.start()
+        let streams = try (0..<3).map { _ in try EventClient(daemon, acknowledgements: false) }
+        let senders = streams.map { client in
+            WorkerThread(name: "sender") {
+                let block = events(0..<100)
+                while (try? client.send(block)) != nil {}
+            }
+        }
+        try eventually("events arrive") { try daemon.status().sources["apps"]?.accepted ?? 0 > 10_000 }
+        let clock = SystemClock()
+        let before = clock.now()
+        #expect(daemon.terminate() == 0)
+        let time = clock.now() - before
+        #expect(time < .seconds(3), "it takes about half a second on an idle machine")
+        for sender in senders { sender.join() }
+        // All that was accepted is in the journal and reaches the file.
+        try daemon.start()
+        try daemon.settle()
+        let next = try daemon.status().journal.next
+        #expect(daemon.lines("archive.ndjson").count == Int(next))
+        #expect(daemon.terminate() == 0)
+    }
+
     @Test func `idle clients and dead destinations do not delay the stop`() throws {
         let gone = try HTTPReceiver()
         gone.server.stop()

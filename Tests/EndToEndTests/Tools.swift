@@ -21,7 +21,7 @@ extension TestDaemon {
         // The option comes last, because commands such as `dead-letters list` take it after their second word.
         let socket: [String] =
             switch arguments[0] {
-            case "status", "reload", "dead-letters", "replay", "resume", "tap": ["--control", control]
+            case "status", "reload", "dead-letters", "diff", "replay", "resume", "tap", "open": ["--control", control]
             case "check", "plugins": []
             case "journal": ["--config", configurationFile]
             default: ["--socket", events]

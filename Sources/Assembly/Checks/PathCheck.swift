@@ -57,6 +57,9 @@ struct PathCheck {
         var claims = claim(
             .journal, "the journal's directory", configuration.journal.directory, ["journal", "directory"])
         claims += claim(.socket, "the control socket", configuration.control.socket, ["control", "socket"])
+        if case .socket(let page) = configuration.control.page {
+            claims += claim(.socket, "the socket of the page", page, ["control", "page"])
+        }
         for source in configuration.sources {
             claims += claim(
                 .socket, "the socket of source \(quoted(source.name))", source.socket,
@@ -131,7 +134,9 @@ struct PathCheck {
     private func checkDisk() {
         let configuration = read.configuration
         check(configuration.journal.directory, ["journal", "directory"])
-        for (path, keys) in [(configuration.control.socket, ["control", "socket"])]
+        var page = ""
+        if case .socket(let path) = configuration.control.page { page = path }
+        for (path, keys) in [(configuration.control.socket, ["control", "socket"]), (page, ["control", "page"])]
             + configuration.sources.flatMap({
                 [($0.socket, ["sources", $0.name, "socket"]), ($0.datagram ?? "", ["sources", $0.name, "datagram"])]
             })

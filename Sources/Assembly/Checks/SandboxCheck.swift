@@ -15,6 +15,11 @@ struct SandboxCheck {
         let configuration = read.configuration
         for source in configuration.sources { check(source) }
         if let metrics = configuration.control.metrics { check(metrics, ["control", "metrics"]) }
+        switch configuration.control.page {
+        case .address(let address): check(address, ["control", "page"])
+        case .socket(let path): check(Path.directory(of: path), ["control", "page"])
+        case nil: break
+        }
         check(configuration.journal.directory, ["journal", "directory"])
         for destination in configuration.destinations {
             guard case .file(let file) = destination.kind, !file.path.text.isEmpty else { continue }

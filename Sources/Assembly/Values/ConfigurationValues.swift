@@ -40,7 +40,7 @@ extension SourceLimits {
             maximumConsecutiveRefusals: source.maximumConsecutiveRefusals, maximumBuffered: source.maximumBuffered,
             lineTimeout: source.lineTimeout, idleTimeout: source.idleTimeout,
             rateLimit: ClientRateLimit(source.rateLimit),
-            repairs: EventRepairs(source))
+            repairs: EventRepairs(source), keepsConnections: source.keepsConnections)
     }
 }
 

@@ -86,6 +86,9 @@ struct clinux_peer {
 /* SO_PEERCRED (unix(7)): the peer's credentials, as the kernel recorded them when it connected. */
 int clinux_peer(int file, struct clinux_peer *peer);
 
+/* FIONREAD (ioctl(2)): how many bytes can be read. Returns -1 on failure. */
+int clinux_available(int file);
+
 /* SO_PEERGROUPS: the ids of the peer's supplementary groups. Returns how many there are. */
 int clinux_peer_groups(int file, uint32_t *groups, int capacity);
 
@@ -124,6 +127,11 @@ struct clinux_datagram {
 /* recvmmsg(2): receives at most `count` messages (64 at most), each into its own `slot` bytes of `buffer`, and does not
  * wait. Closes all descriptors that were sent along. Returns the number of messages, or -1. */
 int clinux_receive_datagrams(int file, void *buffer, size_t slot, int count, struct clinux_datagram *received);
+
+/* The lowest priority of the calling thread for processors and disks (sched_setscheduler(2), setpriority(2),
+ * ioprio_set(2)). Errors are ignored. */
+void clinux_enter_background(void);
+int clinux_idle_policy(void);
 
 /* malloc_trim(3): returns free memory to the system. Takes up to a few milliseconds. */
 void clinux_trim(void);
@@ -168,5 +176,40 @@ int clinux_set_limit(int32_t pid, enum clinux_limit limit, uint64_t value);
 
 /* The processor time that a process has used, in nanoseconds; -1: it has ended. */
 int64_t clinux_processor_time(int32_t pid);
+
+/* socketpair(2): AF_UNIX, SOCK_STREAM, non-blocking, closed on exec. */
+int clinux_socket_pair(int *first, int *second);
+/* SO_SNDBUF (socket(7)). */
+int clinux_send_buffer(int socket, int size);
+
+/* One byte with descriptors (SCM_RIGHTS, unix(7)), at most CLINUX_FILES_MOST, without waiting. Returns 0, or an errno. */
+enum { CLINUX_FILES_MOST = 253 };
+int clinux_send_files(int socket, const int *files, int count);
+/* The descriptors of the next such byte, into CLINUX_FILES_MOST places. With `peeks`, the byte and its descriptors stay
+ * in the socket as well. Returns how many there are; -1: there is no byte. */
+int clinux_receive_files(int socket, int *files, int peeks);
+
+/* SO_COOKIE (socket(7)): a number that no other socket of this kernel ever has. 0 on failure. */
+uint64_t clinux_cookie(int socket);
+
+/* SO_PEEK_OFF (socket(7)): where the next peek begins. A peek moves it forward, and reading moves it back. -1: peeks
+ * begin with the first byte, and it is not moved. */
+int clinux_peek_offset(int socket);
+int clinux_set_peek_offset(int socket, int offset);
+/* A file in memory that never changes its size (memfd_create(2)). Its pages exist once they are used. Returns -1 on
+ * failure. */
+int clinux_kept_file(size_t size);
+/* Maps such a file, to read and write. Returns NULL if it is another kind of file, or has another size. */
+void *clinux_map_kept(int file, size_t size);
+/* Frees pages: they are zero again. */
+void clinux_forget_kept(int file, int64_t place, int64_t count);
+
+/* A store is in memory before every later store and system call of this thread. */
+static inline void clinux_store(void *memory, uint64_t value) {
+    __atomic_store_n((uint64_t *)memory, value, __ATOMIC_RELEASE);
+}
+static inline uint64_t clinux_load(const void *memory) {
+    return __atomic_load_n((const uint64_t *)memory, __ATOMIC_ACQUIRE);
+}
 
 #endif

@@ -47,8 +47,12 @@ extension Section where Target == ConfigurationDraft {
                     "metrics_insecure", \.control.metricsInsecure, .flag,
                     "whether metrics may be at an address that other machines can reach; they show the names and"
                         + " figures of sources and destinations, and no events"),
-                .unsupported("page", "an address or a socket for the page of the daemon"),
-            ]), "the control socket of the daemon, and its metrics"),
+                Field(
+                    "page", \.control.page, .page, default: "none",
+                    "the address and port, or the Unix socket, of the daemon's page for a browser: 127.0.0.1:9378; at"
+                        + " an address, which must be a loopback address, it asks for a token: penstock open shows it;"
+                        + " with port 0, the kernel chooses the port"),
+            ]), "the control socket of the daemon, its metrics and its page"),
         Field(
             "plugins",
             keys: Section([

@@ -11,23 +11,28 @@ package struct PresetCatalogue {
     /// The directory of the user's presets; nil: a configuration that is not a file has none.
     private let directory: String?
     private let diagnostics: Diagnostics
+    private let remembered: RememberedFiles
     /// Presets that were read. Each is read once, however many destinations name it.
     private let known = Known()
 
     private final class Known {
         var presets: [String: (preset: Preset, draft: PresetDraft)?] = [:]
         var files: [String] = []
+        var texts: [ConfigurationText] = []
     }
 
     static let shippedNames = ShippedPresets.all.map(\.name)
 
-    init(besides file: String?, _ diagnostics: Diagnostics) {
+    init(besides file: String?, _ diagnostics: Diagnostics, remembered: RememberedFiles = RememberedFiles()) {
         directory = file.map { ConfigurationFile.directory(of: $0) + "/presets" }
+        self.remembered = remembered
         self.diagnostics = diagnostics
     }
 
     private var ownNames: [String] {
-        let files = directory.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
+        let files =
+            remembered.presets?.map { String($0.split(separator: "/").last ?? "") }
+            ?? directory.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0) } ?? []
         return files.filter { $0.hasSuffix(".yaml") && !$0.hasPrefix(".") }.map { String($0.dropLast(".yaml".count)) }
             .sorted()
     }
@@ -37,6 +42,9 @@ package struct PresetCatalogue {
 
     /// The user's preset files that were read.
     var readFiles: [String] { known.files }
+
+    /// The texts of these files, except of those that could not be read.
+    var readTexts: [ConfigurationText] { known.texts }
 
     /// nil: no preset has this name, which is not reported, or its file is invalid, which is reported.
     func read(_ name: String) -> (preset: Preset, draft: PresetDraft)? {
@@ -83,7 +91,9 @@ package struct PresetCatalogue {
         if let directory, ownNames.contains(name) {
             let path = "\(directory)/\(name).yaml"
             known.files.append(path)
-            return ConfigurationFile.read(path, diagnostics).map { ($0, false) }
+            guard let file = remembered.read(path, diagnostics) else { return nil }
+            known.texts.append(.init(kind: .preset, path: path, text: file.text))
+            return (file, false)
         }
         guard let shipped = ShippedPresets.all.first(where: { $0.name == name }) else { return nil }
         // Not a path that could be mistaken for a user's file.

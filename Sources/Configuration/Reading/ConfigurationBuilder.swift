@@ -11,6 +11,7 @@ struct ConfigurationBuilder {
     let secrets: SecretStore
     let accounts: KnownAccounts
     let presets: PresetCatalogue
+    let remembered: RememberedFiles
     let diagnostics: Diagnostics
 
     /// The result is complete only if no errors were found.
@@ -33,7 +34,8 @@ struct ConfigurationBuilder {
                 }
                 return source
             },
-            journal: draft.journal, plan: draft.plan?.plan(diagnostics), pipeline: steps.steps(draft.pipeline),
+            journal: draft.journal, plan: draft.plan?.plan(remembered, diagnostics),
+            pipeline: steps.steps(draft.pipeline),
             routes: routes, routing: draft.routing, destinations: destinations(), control: draft.control,
             plugins: draft.plugins)
     }
@@ -52,6 +54,15 @@ struct ConfigurationBuilder {
             owners[draft.control.socket] = ("the control socket", draft.found["control.socket"]?.value.place ?? place)
         }
         checkLength(draft.control.socket, draft.found["control.socket"]?.value.place ?? place)
+        if case .socket(let page) = draft.control.page, let entry = draft.found["control.page"] {
+            checkLength(page, entry.value.place)
+            if let owner = owners[page] {
+                diagnostics.error(
+                    at: entry.value.place, "\(owner.name) has the same socket", hint: "give the page its own socket",
+                    note: .init("it is named here", at: owner.place))
+            }
+            owners[page] = ("the page", entry.value.place)
+        }
         for source in draft.sources {
             checkKind(of: source)
             for (key, path) in [
@@ -102,20 +113,10 @@ struct ConfigurationBuilder {
             }
             earlier.append((address, source.name, place))
         }
-        guard let metrics = draft.control.metrics, let entry = draft.found["control.metrics"] else { return }
-        if let owner = earlier.first(where: { $0.address.overlaps(metrics) }) {
-            diagnostics.error(
-                at: entry.value.place, "source \(quoted(owner.name)) listens at \(owner.address) already",
-                hint: "give the metrics their own port", note: .init("it is named here", at: owner.place))
-        }
-        let flag = draft.found["control.metrics_insecure"]
-        if !metrics.isLoopback, !draft.control.metricsInsecure, flag?.isBroken != true {
-            diagnostics.error(
-                at: entry.value.place,
-                "other machines can reach \(metrics), and everybody on the network could read the metrics",
-                hint: "use 127.0.0.1:\(metrics.port), which a collector on this machine or a proxy reads;"
-                    + " metrics_insecure: true allows it on a network that you trust")
-        }
+        var control = ControlListeners(
+            draft: draft, earlier: earlier.map { ($0.address, "source \(quoted($0.name))", $0.place) },
+            diagnostics: diagnostics)
+        control.check()
     }
 
     private func checkJournal() {

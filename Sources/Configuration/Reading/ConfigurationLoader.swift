@@ -9,6 +9,8 @@ package struct LoadResult: Sendable {
     /// The files that were read, in that order: those of the configuration, its tracking plan, and the user's own
     /// presets.
     package var files: [String] = []
+    /// The texts of these files, except of those that could not be read.
+    package var texts: [ConfigurationText] = []
     /// Files of conf.d that were not read, and why.
     package var unread: [(path: String, reason: String)] = []
 
@@ -61,8 +63,24 @@ package struct ConfigurationLoader: Sendable {
         return load(file.map { [$0] } ?? [], diagnostics, presets: PresetCatalogue(besides: nil, diagnostics))
     }
 
-    private func load(_ files: [ConfigurationFile], _ diagnostics: Diagnostics, presets: PresetCatalogue) -> LoadResult
-    {
+    /// As above, from the texts of a configuration that was loaded before, with its tracking plan and the user's own
+    /// presets.
+    /// - Parameter file: path of penstock.yaml.
+    package func load(texts: [ConfigurationText], of file: String) -> LoadResult {
+        let diagnostics = Diagnostics()
+        let remembered = RememberedFiles(texts)
+        let files = texts.filter { $0.kind == .configuration }.compactMap {
+            ConfigurationFile.decode(Array($0.text.utf8), path: $0.path, diagnostics)
+        }
+        return load(
+            files, diagnostics,
+            presets: PresetCatalogue(besides: file, diagnostics, remembered: remembered), remembered: remembered)
+    }
+
+    private func load(
+        _ files: [ConfigurationFile], _ diagnostics: Diagnostics, presets: PresetCatalogue,
+        remembered: RememberedFiles = RememberedFiles()
+    ) -> LoadResult {
         // A name that seems to be missing may be defined in a file that could not be read. Then errors about missing
         // names would mislead.
         var isComplete = !diagnostics.hasErrors
@@ -86,6 +104,7 @@ package struct ConfigurationLoader: Sendable {
             missingIsWarning: missingSecretsAreWarnings, standIn: secretStandIn, diagnostics)
         let builder = ConfigurationBuilder(
             draft: draft, isComplete: isComplete, secrets: secrets, accounts: accounts, presets: presets,
+            remembered: remembered,
             diagnostics: diagnostics)
         let configuration = builder.build(at: first)
         let paths = files.map(\.path) + (draft.plan.map { [$0.draft.file] } ?? []) + presets.readFiles
@@ -103,6 +122,9 @@ package struct ConfigurationLoader: Sendable {
         }
         return LoadResult(
             configuration: diagnostics.hasErrors ? nil : configuration,
-            diagnostics: diagnostics.ordered(by: paths), files: paths)
+            diagnostics: diagnostics.ordered(by: paths), files: paths,
+            texts: files.map { .init(kind: .configuration, path: $0.path, text: $0.text) }
+                + (configuration.plan.map { [.init(kind: .plan, path: $0.file, text: $0.text)] } ?? [])
+                + presets.readTexts)
     }
 }

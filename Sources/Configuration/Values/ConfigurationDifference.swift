@@ -28,6 +28,8 @@ package struct ConfigurationDifference: Sendable, Equatable {
     package var controlChanged: Bool
     /// The address of the metrics changed.
     package var metricsChanged: Bool
+    /// The address or the socket of the page changed.
+    package var pageChanged: Bool
     package var pluginDirectoriesChanged: Bool
 
     package init(from old: Configuration, to new: Configuration) {
@@ -57,12 +59,14 @@ package struct ConfigurationDifference: Sendable, Equatable {
         routingChanged = old.routing != new.routing
         controlChanged = old.control.socket != new.control.socket
         metricsChanged = old.control.metrics != new.control.metrics
+        pageChanged = old.control.page != new.control.page
         pluginDirectoriesChanged = old.plugins != new.plugins
     }
 
     package var isEmpty: Bool {
         sources.isEmpty && destinations.isEmpty && rerouted.isEmpty && !journalDirectoryChanged && !journalChanged
-            && !planChanged && !routingChanged && !controlChanged && !metricsChanged && !pluginDirectoriesChanged
+            && !planChanged && !routingChanged && !controlChanged && !metricsChanged && !pageChanged
+            && !pluginDirectoriesChanged
     }
 
     /// The routes to a destination, without their other destinations.

@@ -72,9 +72,9 @@ extension Kind where Value == Located<PlanDraft> {
 
 extension Located where Draft == PlanDraft {
     /// Reads the named file.
-    func plan(_ diagnostics: Diagnostics) -> Configuration.Plan? {
+    func plan(_ files: RememberedFiles, _ diagnostics: Diagnostics) -> Configuration.Plan? {
         guard !draft.file.isEmpty,
-            let file = ConfigurationFile.read(draft.file, namedAt: place(of: "file"), diagnostics),
+            let file = files.read(draft.file, namedAt: place(of: "file"), diagnostics),
             let plan = TrackingPlan.read(file, diagnostics), let rules = plan.rules(diagnostics)
         else { return nil }
         return .init(

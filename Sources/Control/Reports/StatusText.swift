@@ -53,14 +53,14 @@ package enum StatusText {
             "journal: \(coloured(journal.state.rawValue, .init(journal.state))), "
             + "\(Readable.size(journal.bytes)) in \(Readable.counted(UInt64(clamping: journal.segments), "segment")), "
         text += "positions \(journal.first) to \(journal.next)\(because(journal.lastError))\n"
-        text += retention(journal) + latencies(journal)
+        text += retention(journal)
         if journal.damaged > 0 {
             text += "journal: \(Readable.counted(journal.damaged, "position")) lost to damage\n"
         }
         text += "\n"
 
         var destinations = TextTable(
-            "DESTINATION", "STATE", ">FOR", ">DELIVERED", ">PER SECOND", ">P50", ">P99", ">FILTERED", ">DEAD",
+            "DESTINATION", "STATE", ">FOR", ">DELIVERED", ">PER SECOND", ">FILTERED", ">DEAD",
             ">RETRIES",
             ">LAG (EVENTS)", ">LAG (TIME)", "LAST ERROR")
         for (name, destination) in report.destinations.sorted(by: { $0.key < $1.key }) {
@@ -73,8 +73,7 @@ package enum StatusText {
                 name, destination.state.rawValue, destination.stateSeconds.map { Readable.duration($0) } ?? "-",
                 Readable.grouped(destination.delivered),
                 Readable.grouped(UInt64(destination.eventsPerSecond.rounded().clamped)),
-                destination.latency.map { Readable.latency($0.p50) } ?? "-",
-                destination.latency.map { Readable.latency($0.p99) } ?? "-", Readable.grouped(destination.filtered),
+                Readable.grouped(destination.filtered),
                 Readable.grouped(destination.deadLettered), Readable.grouped(destination.retries),
                 Readable.grouped(destination.lagEvents),
                 destination.lagEvents > 0 ? Readable.duration(destination.lagSeconds) : "-", error)
@@ -86,6 +85,7 @@ package enum StatusText {
             return coloured(word, state.map { .init($0) } ?? .plain) + cell.dropFirst(word.count)
         }
 
+        text += latencies(report)
         text += dropped(report.destinations) + backfills(report.destinations) + filtered(report.destinations)
 
         if !report.recentRefusals.isEmpty {
@@ -159,12 +159,18 @@ package enum StatusText {
         }.joined()
     }
 
-    /// How long the journal's commits and syncs took in the last minute.
-    private static func latencies(_ journal: StatusReport.Journal) -> String {
-        let parts = [("commit", journal.commit), ("sync", journal.sync)].compactMap { name, latency in
-            latency.map { "\(name) p50 \(Readable.latency($0.p50)), p99 \(Readable.latency($0.p99))" }
+    /// How long commits, syncs and deliveries took in the last minute.
+    private static func latencies(_ report: StatusReport) -> String {
+        var rows = [("journal commit", report.journal.commit), ("journal sync", report.journal.sync)]
+        rows += report.destinations.sorted { $0.key < $1.key }.map { ("delivery to \($0.key)", $0.value.latency) }
+        var table = TextTable("LATENCY (LAST MINUTE)", ">P50", ">P99")
+        var isEmpty = true
+        for (name, latency) in rows {
+            guard let latency else { continue }
+            isEmpty = false
+            table.add(name, Readable.latency(latency.p50), Readable.latency(latency.p99))
         }
-        return parts.isEmpty ? "" : "journal: \(parts.joined(separator: "; ")) (last minute)\n"
+        return isEmpty ? "" : "\n" + table.render()
     }
 
     /// The limits of the journal, and what happens when it is full.

@@ -1,7 +1,7 @@
 import Foundation
 
-/// What `penstock tap` asks for: `GET /tap?stage=sent,refused&destination=NAME&where=FQL&limit=N`. The answer is a
-/// stream of lines, one record each (the book's Debugging.md). A record has a `stage`; a line without one is a
+/// What `penstock tap` asks for: `GET /tap?stage=sent,refused&destination=NAME&where=FQL&limit=N&rate=N`. The answer is
+/// a stream of lines, one record each (the book's Debugging.md). A record has a `stage`; a line without one is a
 /// `TapNotice`.
 package struct TapOrder: Sendable, Equatable {
     package enum Stage: String, Sendable, CaseIterable {
@@ -24,8 +24,17 @@ package struct TapOrder: Sendable, Equatable {
     package var condition: String?
     /// The number of records after which the stream ends; nil: it does not end by itself.
     package var limit: Int?
+    /// A sample of at most so many records a second; nil: all records, up to the tap's usual limit. A sampled tap looks
+    /// at few of the events when many pass, so that it costs little.
+    package var rate: Int?
 
-    package init(stages: Set<Stage>, destination: String? = nil, condition: String? = nil, limit: Int? = nil) {
+    /// The valid range of `rate`.
+    package static let rates = 1...5_000
+
+    package init(
+        stages: Set<Stage>, destination: String? = nil, condition: String? = nil, limit: Int? = nil, rate: Int? = nil
+    ) {
+        self.rate = rate
         self.stages = stages
         self.destination = destination
         self.condition = condition
@@ -38,6 +47,7 @@ package struct TapOrder: Sendable, Equatable {
         query["destination"] = destination
         query["where"] = condition
         query["limit"] = limit.map { "\($0)" }
+        query["rate"] = rate.map { "\($0)" }
         return query
     }
 
@@ -54,6 +64,14 @@ package struct TapOrder: Sendable, Equatable {
                 throw Fault(description: "limit=\(text.prefix(80)) is not a whole number above 0")
             }
             limit = number
+        }
+        if let text = query["rate"] {
+            guard let number = Int(text), Self.rates.contains(number) else {
+                throw Fault(
+                    description: "rate=\(text.prefix(80)) is not a whole number from \(Self.rates.lowerBound) to"
+                        + " \(Self.rates.upperBound)")
+            }
+            rate = number
         }
         stages = []
         let names = query["stage"] ?? (destination == nil ? "accepted" : "sent")

@@ -35,34 +35,42 @@ package final class ControlServer: Sendable {
     /// Opens the socket at `path`. Clients that connect wait until `serve` is called.
     /// - Parameter group: its event loops serve the socket.
     /// - Parameter mode: the mode of the socket file. Anybody who can open it may do everything.
+    /// - Parameter policy: the `Content-Security-Policy` for browsers, which may reach the socket through a tunnel;
+    ///   nil: the answers are not for browsers.
     /// - Throws: `UnixSocketError`, or NIO's error if it cannot use the socket.
     package static func open(
         path: String, mode: UInt32 = 0o600, handler: any ControlHandler, group: any EventLoopGroup,
-        limits: Limits = Limits()
+        limits: Limits = Limits(), policy: String? = nil
     ) throws -> ControlServer {
         try open(
             try UnixListener.listen(at: path, mode: mode, backlog: 64), path: path, handler: handler, group: group,
-            limits: limits, terms: .init())
+            limits: limits, terms: policy.map { .init(fields: fields(policy: $0), isLocalOnly: true) } ?? .init())
+    }
+
+    /// The fields of every answer that a browser may get.
+    private static func fields(policy: String) -> HTTPHeaders {
+        [
+            "cache-control": "no-store", "x-content-type-options": "nosniff", "referrer-policy": "no-referrer",
+            "cross-origin-resource-policy": "same-origin", "cross-origin-opener-policy": "same-origin",
+            "content-security-policy": policy,
+        ]
     }
 
     /// Opens a TCP listener. Everybody who can connect can send requests: at least every user of the machine.
     ///
     /// A web page of another site cannot read an answer: no answer has CORS fields, and a loopback address refuses a
     /// request whose `Host` is another name (`LocalHost`).
-    /// - Parameter address: with port 0, the kernel chooses the port; see `localAddress`.
+    /// - Parameters:
+    ///   - address: with port 0, the kernel chooses the port; see `localAddress`.
+    ///   - policy: the `Content-Security-Policy` of every answer.
     /// - Throws: `TCPListenerError`, or NIO's error if it cannot use the socket.
     package static func open(
         address: Platform.SocketAddress, handler: any ControlHandler, group: any EventLoopGroup,
-        limits: Limits = Limits()
+        limits: Limits = Limits(), policy: String = "default-src 'none'; frame-ancestors 'none'"
     ) throws -> ControlServer {
-        let fields: HTTPHeaders = [
-            "cache-control": "no-store", "x-content-type-options": "nosniff",
-            "cross-origin-resource-policy": "same-origin",
-            "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
-        ]
-        return try open(
+        try open(
             try TCPListener.listen(at: address, backlog: 64), path: nil, handler: handler, group: group, limits: limits,
-            terms: .init(fields: fields, isLocalOnly: address.isLoopback))
+            terms: .init(fields: fields(policy: policy), isLocalOnly: address.isLoopback))
     }
 
     private static func open(

@@ -67,6 +67,12 @@ final class RunningDestination: Sendable {
         }
     }
 
+    /// Ends the wait for larger batches. Any thread.
+    func hurry() {
+        worker.hurry()
+        ring()
+    }
+
     /// Asks the worker to stop and returns at once. `awaitStop` waits for the end.
     func requestStop(by deadline: Instant) {
         worker.requestStop(by: deadline)

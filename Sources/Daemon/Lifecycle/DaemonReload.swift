@@ -32,6 +32,7 @@ extension Daemon {
                 Preparation(
                     of: configuration, replacing: self.configuration, replaced: replaced,
                     replacedSources: sourcePlugins.replaced, builder: builder, sockets: sockets))
+            files.applied(loaded.texts, configuration, at: clock.wallClock())
             telemetry.emit(Reloaded())
             status.note(refusedReload: nil)
             let later = needingRestart()
@@ -82,6 +83,7 @@ extension Daemon {
         var rollback = Rollback()
         var server: ControlServer?
         var metrics: ControlServer?
+        var page: (server: ControlServer, place: PageReport)?
         var listeners: [(source: Preparation.PreparedSource, statistics: SourceStatistics, [Ingest.Prepared])] = []
         var datagrams: [Datagrams.Prepared] = []
         var deduplications: [() -> Void] = []
@@ -96,6 +98,11 @@ extension Daemon {
                 let new = try openMetrics(at: address)
                 rollback.add { new.stop() }
                 metrics = new
+            }
+            if next.pageChanged, let listener = next.configuration.control.page {
+                let new = try openPage(at: listener, in: next.configuration.control)
+                rollback.add { new.server.stop() }
+                page = new
             }
             for prepared in next.sources {
                 let source = prepared.source
@@ -165,8 +172,14 @@ extension Daemon {
             self.metrics = metrics
             status.note(metrics: metrics?.localAddress.map { "http://\($0)/metrics" })
         }
+        if next.pageChanged {
+            self.page?.stop()
+            self.page = page?.server
+            pagePlace.report = page?.place
+        }
         // Last, so that the first status report is complete.
         metrics?.serve()
+        page?.server.serve()
         if let server {
             control?.stop()
             control = server
@@ -203,33 +216,5 @@ extension Daemon {
         // If the journal cannot be searched by time, start at its beginning, so that no event is skipped.
         case .time(let time): (destination.name, (try? journal.position(at: time)) ?? journal.firstPosition)
         }
-    }
-
-    private func openMetrics(at address: SocketAddress) throws -> ControlServer {
-        // The kernel would refuse this without a reason.
-        if let current = metrics?.localAddress, current.overlaps(address) {
-            throw OperatorError(
-                "control.metrics: the metrics are at \(current) now, which excludes \(address): choose another port, or"
-                    + " restart the daemon (systemctl restart penstock)")
-        }
-        var limits = ControlServer.Limits()
-        limits.body = 1 << 10
-        do {
-            return try ControlServer.open(
-                address: address,
-                handler: MetricsRequests(clock: clock) { [metricsCollector] in metricsCollector.report() },
-                group: group, limits: limits)
-        } catch {
-            throw OperatorError("control.metrics: \(error)")
-        }
-    }
-
-    private func openControl(_ control: Configuration.Control) throws -> ControlServer {
-        try SystemDisk().makeDirectory(Path.directory(of: control.socket), permissions: 0o755)
-        return try ControlServer.open(
-            path: control.socket,
-            handler: ControlRequests(
-                work: work, disk: disk, replays: replays, status: status, tap: tap, pipeline: pipeline),
-            group: group)
     }
 }

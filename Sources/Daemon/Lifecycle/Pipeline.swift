@@ -81,8 +81,9 @@ final class Pipeline: Sendable {
     }
 
     /// Waits until every destination that is up has settled all events below `position`, or the deadline passes. Does
-    /// not wait for destinations that are retrying or held.
+    /// not wait for destinations that are retrying or held. Batches do not wait for more events any more.
     func awaitDelivery(upTo position: UInt64, by deadline: Instant) {
+        for destination in destinations { destination.hurry() }
         let pause = Doorbell()
         func isBehind(_ status: DeliveryStatus) -> Bool { status.state == .up && status.positionSettled < position }
         while clock.now() < deadline, destinations.contains(where: { isBehind($0.worker.status) }) {

@@ -50,6 +50,8 @@ struct Preparation {
     let controlChanged: Bool
     /// Whether the metrics get a listener, or another one, or none.
     let metricsChanged: Bool
+    /// The same of the page.
+    let pageChanged: Bool
 
     /// - Parameters:
     ///   - old: the running configuration; nil at the start.
@@ -76,6 +78,7 @@ struct Preparation {
         }
         controlChanged = difference?.controlChanged ?? false
         metricsChanged = difference?.metricsChanged ?? (configuration.control.metrics != nil)
+        pageChanged = difference?.pageChanged ?? (configuration.control.page != nil)
 
         // The files of a TLS listener may have changed without a change of the configuration.
         let newSources = Set(

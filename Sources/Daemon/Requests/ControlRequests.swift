@@ -9,6 +9,12 @@ import Routing
 /// | --- | --- |
 /// | `GET /status` | the status report |
 /// | `POST /reload` | reloads the configuration |
+/// | `GET /configuration` | the files of the running configuration, and how those on disk differ |
+/// | `GET /routing` | the running configuration as a graph |
+/// | `GET /history?from=STEP` | what was accepted and delivered in the last hour |
+/// | `GET /filter?where=FQL` | whether a filter is valid, and the place of its fault |
+/// | `POST /explain` | what each destination gets of an event, and why (`ExplainOrder`) |
+/// | `GET /page` | where the page is, and its token |
 /// | `GET /dead-letters?destination=NAME&from=NUMBER&limit=N&events=true` | one page of dead letters |
 /// | `POST /dead-letters/list`, `/retry`, `/drop` | lists, retries or removes the letters of a `DeadLetterSelection` |
 /// | `POST /replay`, `/replay/count` | starts the replay of a `ReplayOrder`; counts its events without sending them |
@@ -23,8 +29,13 @@ struct ControlRequests: ControlHandler {
     let disk: DiskRequests
     let replays: ReplayRequests
     let status: StatusCollector
+    let files: RunningFiles
     let tap: LiveTap
     let pipeline: Pipeline
+    let history: DeliveryHistory
+    let explanations: ExplainRequests
+    /// nil: there is no page.
+    let page: @Sendable () -> PageReport?
 
     func handle(_ request: ControlRequest, reply: ControlReply) {
         switch (request.method, request.path) {
@@ -32,6 +43,23 @@ struct ControlRequests: ControlHandler {
             reply.respond(status.report())
         case (.post, "/reload"):
             work.reload(reply)
+        case (.get, "/configuration"):
+            disk.add(reply) { [files] _ in reply.respond(files.report()) }
+        case (.get, "/routing"):
+            reply.respond(files.graph)
+        case (.get, "/history"):
+            if let first = number("from", of: request, 0...UInt64.max, default: 0, reply) {
+                reply.respond(history.report(from: first))
+            }
+        case (.get, "/filter"):
+            reply.respond(FilterReport(checking: request.query["where"] ?? ""))
+        case (.post, "/explain"):
+            if let order = body(ExplainOrder.self, request, reply) { explanations.add(order, reply) }
+        case (.get, "/page"):
+            guard let page = page() else {
+                return reply.fail(404, "there is no page: set control: { page: 127.0.0.1:9378 }, and reload")
+            }
+            reply.respond(page)
         case (.get, "/dead-letters"):
             list(.init(destination: request.query["destination"] ?? ""), request, reply)
         case (.post, "/dead-letters/list"):
@@ -58,13 +86,17 @@ struct ControlRequests: ControlHandler {
             if let destination = destination(request.query["destination"] ?? "", reply) { resume(destination, reply) }
         case (.get, TapOrder.path):
             watch(request, reply)
-        case (_, "/status"), (_, "/reload"), (_, "/dead-letters"), (_, "/replay"), (_, "/resume"), (_, TapOrder.path):
+        case (_, let path) where Self.paths.contains(path):
             reply.fail(405, "\(request.path) does not take \(request.method.rawValue)")
         default:
-            reply.fail(
-                404, "there is nothing at \(request.path): see /status, /reload, /dead-letters, /replay, /resume, /tap")
+            reply.fail(404, "there is nothing at \(request.path): see \(Self.paths.joined(separator: ", "))")
         }
     }
+
+    private static let paths = [
+        "/status", "/reload", "/configuration", "/routing", "/history", "/filter", "/explain", "/page", "/dead-letters",
+        "/replay", "/resume", TapOrder.path,
+    ]
 
     private func watch(_ request: ControlRequest, _ reply: ControlReply) {
         do {
@@ -132,5 +164,17 @@ struct ControlRequests: ControlHandler {
         let known = pipeline.names.sorted().joined(separator: ", ")
         reply.fail(404, "there is no destination \"\(name)\"; there are: \(known)")
         return nil
+    }
+}
+
+extension FilterReport {
+    fileprivate init(checking text: String) {
+        do {
+            _ = try Filter(parsing: text)
+            self.init(fault: nil)
+        } catch {
+            self.init(
+                fault: .init(column: error.column, length: error.length, message: error.message, hint: error.hint))
+        }
     }
 }

@@ -27,14 +27,24 @@ final class DiskRequests: Sendable {
         var thread: WorkerThread?
     }
 
+    private let name: String
+    private let limit: Int
     private let state = Mutex(State())
     private let interruption = Interruption()
     private let bell = Doorbell()
     private let ended = Atomic(false)
     private let over = Doorbell()
 
+    /// - Parameters:
+    ///   - name: the thread's name.
+    ///   - limit: the most requests that may wait; further ones are refused.
+    init(name: String = "disk-requests", limit: Int = DiskRequests.limit) {
+        self.name = name
+        self.limit = limit
+    }
+
     func start() {
-        let thread = WorkerThread(name: "disk-requests") { self.run() }
+        let thread = WorkerThread(name: name) { self.run() }
         state.withLock { $0.thread = thread }
     }
 
@@ -42,11 +52,11 @@ final class DiskRequests: Sendable {
     func add(_ reply: ControlReply, _ work: @escaping Work) {
         let isFull = state.withLock { state in
             guard !interruption.isRaised else { return false }
-            guard state.waiting.count < Self.limit else { return true }
+            guard state.waiting.count < limit else { return true }
             state.waiting.append(Job(reply: reply, work: work))
             return false
         }
-        if isFull { return reply.fail(503, "\(Self.limit) requests wait for the disk already: try again in a moment") }
+        if isFull { return reply.fail(503, "\(limit) requests wait already: try again in a moment") }
         if interruption.isRaised { return reply.fail(503, Self.stopping) }
         bell.ring()
     }

@@ -14,6 +14,8 @@ import Synchronization
 final class LiveTap: Sendable {
     /// The most taps at a time.
     static let limit = 8
+    /// The most of them that sample for the page, so that the command can always have one.
+    static let sampledLimit = 4
 
     private struct State {
         var running: [Tapper] = []
@@ -56,6 +58,9 @@ final class LiveTap: Sendable {
             guard !state.isStopping else { return (503, DiskRequests.stopping) }
             guard state.running.count < Self.limit else {
                 return (503, "\(Self.limit) taps run already: end one of them")
+            }
+            guard order.rate == nil || state.running.count(where: \.isSampled) < Self.sampledLimit else {
+                return (503, "\(Self.sampledLimit) sampled taps run already: close another page's debugger")
             }
             let tapper = Tapper(
                 order, matcher, journal: journal, status: status, clock: clock, reply: reply,

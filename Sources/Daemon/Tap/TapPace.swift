@@ -8,16 +8,22 @@ struct TapPace {
     /// What may be saved up, in seconds.
     private static let saved = 0.2
 
-    private var records = Double(Self.records) * Self.saved
+    private let rate: Double
+    private var records: Double
     private var bytes = Double(Self.bytes) * Self.saved
     private var last: Instant
 
-    init(now: Instant) { last = now }
+    /// - Parameter rate: the most records per second, at most `records`.
+    init(rate: Int = Self.records, now: Instant) {
+        self.rate = Double(min(rate, Self.records))
+        records = max(self.rate * Self.saved, 1)
+        last = now
+    }
 
     mutating func advance(to now: Instant) {
         let seconds = Double(max((now - last).inNanoseconds, 0)) / 1e9
         last = now
-        records = min(records + seconds * Double(Self.records), Double(Self.records) * Self.saved)
+        records = min(records + seconds * rate, max(rate * Self.saved, 1))
         bytes = min(bytes + seconds * Double(Self.bytes), Double(Self.bytes) * Self.saved)
     }
 

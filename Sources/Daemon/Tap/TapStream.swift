@@ -24,17 +24,21 @@ struct TapStream {
     /// When the client last had room for everything, or there was nothing to send.
     private(set) var progressed: Instant
 
-    init(_ lines: ControlLines, limit: Int?, now: Instant) {
+    /// - Parameter rate: the most records per second.
+    init(_ lines: ControlLines, limit: Int?, rate: Int, now: Instant) {
         self.lines = lines
         self.limit = limit
         self.now = now
-        pace = TapPace(now: now)
+        pace = TapPace(rate: rate, now: now)
         reportedAt = now
         progressed = now
     }
 
     /// Whether the limit is reached.
     var isComplete: Bool { limit.map { sent >= $0 } ?? false }
+
+    /// Whether another record may be sent now.
+    var hasRoom: Bool { pace.mayTake }
 
     mutating func begin(now: Instant) {
         self.now = now

@@ -14,6 +14,12 @@ final class Tapper: Sendable {
     private static let longestRound = Duration.milliseconds(5)
     /// The bytes of one read of the journal.
     private static let readSize = 256 << 10
+    /// The same of a sampled tap, with fewer and shorter rounds. It reads some events in each, and continues at the end
+    /// of the journal.
+    private static let sampledPeriod = Duration.milliseconds(100)
+    private static let longestSampledRound = Duration.milliseconds(1)
+    private static let sampledReadSize = 16 << 10
+    private static let sampledReads = 8
     /// How many positions the tap may be behind before it continues at the end of the journal.
     private static let largestLag: UInt64 = 50_000
     /// How long a client may read nothing while there is something to read.
@@ -85,14 +91,14 @@ final class Tapper: Sendable {
 
     private func run() {
         let lines = reply.startLines()
-        var stream = TapStream(lines, limit: order.limit, now: clock.now())
+        var stream = TapStream(lines, limit: order.limit, rate: order.rate ?? TapPace.records, now: clock.now())
         let reader = order.stages.contains(.accepted) ? journal.makeReader(from: first) : nil
         var places = places
         var batch = EventBatch()
         while !interruption.isRaised, !lines.isClosed, !stream.isComplete {
             let began = clock.now()
             stream.begin(now: began)
-            let end = began + Self.longestRound
+            let end = began + (isSampled ? Self.longestSampledRound : Self.longestRound)
             do throws(JournalError) {
                 if let reader { try collectAccepted(reader, &batch, into: &stream, until: end) }
                 try collectPassed(into: &stream, until: end)
@@ -106,17 +112,19 @@ final class Tapper: Sendable {
                 stream.end(because: "nothing was read for \(Readable.duration(Self.patience))")
                 return lines.finish()
             }
-            if !stream.isComplete { bell.wait(until: began + Self.period) }
+            if !stream.isComplete { bell.wait(until: began + (isSampled ? Self.sampledPeriod : Self.period)) }
         }
         if interruption.isRaised { stream.end(because: "the daemon is stopping") }
         lines.finish()
     }
 
+    var isSampled: Bool { order.rate != nil }
     private var watchesSources: Bool { order.stages.contains(.refused) && order.destination == nil && matcher == nil }
 
     private func collectAccepted(
         _ reader: JournalReader, _ batch: inout EventBatch, into stream: inout TapStream, until end: Instant
     ) throws(JournalError) {
+        if isSampled { return try collectSample(reader, &batch, into: &stream, until: end) }
         while clock.now() < end, try reader.read(into: &batch, maximumBytes: Self.readSize) {
             for event in batch.events {
                 if let matcher, !matcher.matches(event, of: batch) { continue }
@@ -129,11 +137,32 @@ final class Tapper: Sendable {
         }
     }
 
+    /// Reads some events, and passes over the others.
+    private func collectSample(
+        _ reader: JournalReader, _ batch: inout EventBatch, into stream: inout TapStream, until end: Instant
+    ) throws(JournalError) {
+        var reads = 0
+        while reads < Self.sampledReads, stream.hasRoom, clock.now() < end,
+            try reader.read(into: &batch, maximumBytes: Self.sampledReadSize)
+        {
+            reads += 1
+            for event in batch.events {
+                guard stream.hasRoom else {
+                    stream.miss(1)
+                    continue
+                }
+                if let matcher, !matcher.matches(event, of: batch) { continue }
+                stream.add { TapRecord.accepted(event, of: batch) }
+            }
+        }
+        if journal.durableEnd > reader.position { stream.miss(try reader.skipToEnd()) }
+    }
+
     private func collectPassed(into stream: inout TapStream, until end: Instant) throws(JournalError) {
         let (items, missed) = queue.take()
         stream.miss(missed)
         for item in items {
-            guard clock.now() < end else {
+            guard clock.now() < end, !isSampled || stream.hasRoom else {
                 stream.miss(UInt64(item.count))
                 continue
             }

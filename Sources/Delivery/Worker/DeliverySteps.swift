@@ -157,7 +157,7 @@ extension DeliveryWorker {
     /// Whether a batch that is not full may be sent.
     private func isPartialDue(_ now: Instant) -> Bool {
         guard let intake, intake.builder.sealed == nil, !intake.builder.isEmpty else { return false }
-        let wait = setting.policy.batchWait
+        let wait = self.wait
         let age = now - intake.builder.openedAt
         guard wait == .zero else { return age >= wait }
         // The batch does not wait for events that can't be read now, nor for events that a slow script has yet to
@@ -320,6 +320,6 @@ extension DeliveryWorker {
     /// When the collected batch may be sent.
     private func batchDue(_ now: Instant) -> Instant {
         guard let builder = intake?.builder, builder.sealed == nil else { return now }
-        return max(now, builder.openedAt + setting.policy.batchWait)
+        return max(now, builder.openedAt + wait)
     }
 }

@@ -85,6 +85,7 @@ package final class DeliveryWorker: @unchecked Sendable {
     private let backfillsChanged = Atomic(true)
     /// An immediate retry was requested.
     private let mustResume = Atomic(false)
+    private let hurries = Atomic(false)
     private var settled: [SettlementInbox.Settled] = []
     private var stopBy: Instant?
 
@@ -148,6 +149,15 @@ package final class DeliveryWorker: @unchecked Sendable {
         mustResume.store(true, ordering: .releasing)
         inbox.ring()
     }
+
+    /// Any thread: batches are sent as soon as no more events can be read, whatever `batch.wait` is. For the end.
+    package func hurry() {
+        hurries.store(true, ordering: .releasing)
+        inbox.ring()
+    }
+
+    /// How long events are collected before a batch is sent: none at the end.
+    var wait: Duration { hurries.load(ordering: .acquiring) ? .zero : setting.policy.batchWait }
 
     /// Any thread: makes the router for a replay's events; nil: this worker runs no backfills.
     /// - Parameter interruption: ends a script that the router runs.

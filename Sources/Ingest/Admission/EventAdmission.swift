@@ -128,14 +128,18 @@ package final class EventAdmission {
     /// - Parameters:
     ///   - bytes: the buffer that was scanned.
     ///   - lane: the lane that the events come from, and the position behind them; nil: the sender has no lanes.
+    ///   - witness: is told the end before the events can become durable.
     /// - Returns: queued: up to the end of all of them, or of the earlier events that they repeat.
-    package func append(_ bytes: Span<UInt8>, from origin: Origin, lane: LanePosition? = nil) -> AppendOutcome {
+    package func append(
+        _ bytes: Span<UInt8>, from origin: Origin, lane: LanePosition? = nil, witness: (any AppendWitness)? = nil
+    ) -> AppendOutcome {
         let (events, rewritten) = (accepted, rewritten)
         let (outcome, duplicates) =
             if let rewritten {
-                statistics.deduplication.append(rewritten.span, events, from: origin, lane, to: appender, clock)
+                statistics.deduplication.append(
+                    rewritten.span, events, from: origin, lane, witness, to: appender, clock)
             } else {
-                statistics.deduplication.append(bytes, events, from: origin, lane, to: appender, clock)
+                statistics.deduplication.append(bytes, events, from: origin, lane, witness, to: appender, clock)
             }
         if case .queued = outcome { statistics.accept(events.count - duplicates, duplicates: duplicates) }
         return outcome

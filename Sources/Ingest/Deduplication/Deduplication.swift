@@ -56,12 +56,13 @@ package final class Deduplication: Sendable {
 
     /// Appends those of the events that are not duplicates.
     /// - Parameters:
+    ///   - witness: is told the end of those that are appended, or of the earlier events that all of them repeat.
     ///   - lane: events of a lane are never duplicates: the lane's position tells which are new.
     /// - Returns: `.queued` with a position at which all of the events, or the ones that they repeat, are durable; and
     ///   how many of them are duplicates. If the journal takes none, nothing is remembered.
     func append(
         _ bytes: Span<UInt8>, _ events: [ScannedEvent], from origin: Origin, _ lane: LanePosition?,
-        to appender: any EventAppender, _ clock: any Clock
+        _ witness: (any AppendWitness)?, to appender: any EventAppender, _ clock: any Clock
     ) -> (outcome: AppendOutcome, duplicates: Int) {
         if lane != nil { return (appender.append(bytes, events: events.span, from: origin, lane: lane), 0) }
         if !isOn.load(ordering: .relaxed) {
@@ -69,7 +70,7 @@ package final class Deduplication: Sendable {
             defer { unlocked.subtract(1, ordering: .releasing) }
             // `begin` may have turned it on meanwhile, and may not have seen this append.
             if !isOn.load(ordering: .sequentiallyConsistent) {
-                return (appender.append(bytes, events: events.span, from: origin, lane: nil), 0)
+                return (appender.append(bytes, events: events.span, from: origin, witness: witness), 0)
             }
         }
         var hashes: [MessageIDHash?] = []
@@ -96,8 +97,11 @@ package final class Deduplication: Sendable {
                 if duplicates > 0 { fresh.append(event) }
             }
             if duplicates == 0 { fresh = events }
-            if fresh.isEmpty, duplicates > 0 { return (.queued(end: originals), duplicates) }
-            switch appender.append(bytes, events: fresh.span, from: origin, lane: nil) {
+            if fresh.isEmpty, duplicates > 0 {
+                witness?.willQueue(upTo: originals)
+                return (.queued(end: originals), duplicates)
+            }
+            switch appender.append(bytes, events: fresh.span, from: origin, witness: witness) {
             case .queued(let end):
                 state.setEnd(ofNewest: remembered, to: end)
                 return (.queued(end: max(end, originals)), duplicates)

@@ -54,9 +54,19 @@ struct EventSubmission {
             + scanned.capacity * MemoryLayout<ScannedEvent>.stride + lines.items.capacity * MemoryLayout<Int>.stride
     }
 
+    /// The journal has the first `count` events already.
+    mutating func skip(_ count: Int) {
+        next = min(max(next, count), scanned.count)
+        accepted = next
+    }
+
     /// Offers the events that the journal does not have yet.
+    /// - Parameters:
+    ///   - slot: gets the request's place in the client's stream.
     /// - Returns: false: the journal has no room. Call again once it has.
-    mutating func offer(through admission: EventAdmission, from origin: Origin) -> Bool {
+    mutating func offer(
+        through admission: EventAdmission, from origin: Origin, _ slot: ClientSlot?, from start: UInt64, to end: UInt64
+    ) -> Bool {
         while next < scanned.count {
             var last = next
             var size = 0
@@ -67,7 +77,17 @@ struct EventSubmission {
             admission.accepted = Array(scanned[next..<last])
             admission.refused = []
             admission.rewritten = rewritten
-            switch admission.append(lines.bytes.span, from: origin) {
+            if let slot {
+                // A large request has so many pieces that it waits for the first ones.
+                guard slot.record.hasRoom else {
+                    wasStalled = true
+                    return false
+                }
+                slot.intend(
+                    offset: last == scanned.count ? end : max(start, slot.record.taken),
+                    ClientRecord.State(lines: last == scanned.count ? 0 : UInt64(last)))
+            }
+            switch admission.append(lines.bytes.span, from: origin, witness: slot) {
             case .busy:
                 wasStalled = true
                 return false

@@ -12,6 +12,8 @@ package final class HTTPDoor {
     let clock: any Clock
     /// Why the daemon cannot take events now; nil: it can.
     let obstacle: () -> String?
+    /// Whether each answer from now on is its connection's last one, because the daemon ends.
+    var endsConnections = false
     /// The current second as a text. Writing it costs as much as the rest of an answer.
     private var lastDate: (second: Int64, text: String?) = (.min, nil)
 
@@ -79,6 +81,15 @@ package final class HTTPStream: ClientStream {
     private var blank = 0
     private static let maximumBlank = 1024
     private var isMute = false
+    /// Keeps the state of the client beyond the process; nil: nothing does.
+    private let slot: ClientSlot?
+    /// Where the request that is being read or stored begins and ends in the client's stream.
+    private var requestStart: UInt64 = 0
+    private var requestEnd: UInt64 = 0
+    /// Requests up to this place are in the journal, and of the request that begins there, this many events. They are
+    /// answered and not stored again.
+    private let storedEnd: UInt64
+    private let storedEvents: Int
     /// Refused events since the last accepted one; a refused request counts as one event.
     private var refusalsInARow = 0
     private(set) var hasEnded = false
@@ -90,7 +101,16 @@ package final class HTTPStream: ClientStream {
     /// - Parameters:
     ///   - user: whom the limits of this client belong to.
     ///   - connection: unique in the process.
-    package init(origin: Origin, user: ClientUser, connection: UInt64, door: HTTPDoor) {
+    package convenience init(origin: Origin, user: ClientUser, connection: UInt64, door: HTTPDoor) {
+        self.init(origin: origin, user: user, connection: connection, door: door, slot: nil)
+    }
+
+    /// - Parameter slot: tells where the stream of an earlier process goes on.
+    init(origin: Origin, user: ClientUser, connection: UInt64, door: HTTPDoor, slot: ClientSlot?) {
+        self.slot = slot
+        requestStart = slot?.record.restart ?? 0
+        storedEnd = slot?.record.settled ?? 0
+        storedEvents = Int(clamping: slot?.record.settledState.lines ?? 0)
         self.origin = origin
         self.user = user
         self.connection = connection
@@ -102,6 +122,9 @@ package final class HTTPStream: ClientStream {
     var wantsAnswers: Bool { !isMute }
     var isWaitingForDisk: Bool { !isMute && answers.awaitedEnd != nil }
     var awaitedEnd: UInt64? { answers.awaitedEnd }
+    var keptState: ClientRecord.State { ClientRecord.State() }
+    func answered(settled: UInt64) -> UInt64? { answers.isEmpty ? settled : nil }
+    func settled(_ place: UInt64) -> UInt64 { parser.isInRequest || submission != nil ? requestStart : place }
     var hasUnfinishedLine: Bool { !isStalled && parser.isInRequest && !hasEnded }
     var mayTake: Bool { !answers.isFull }
     var isSlowedDown: Bool { false }
@@ -117,7 +140,9 @@ package final class HTTPStream: ClientStream {
         }
         var at = 0
         while !hasEnded,
-            parser.isAfterHead || (at < bytes.count && !turn.isSpent && mayTake && answers.size < answerLimit)
+            parser.isAfterHead
+                || (at < bytes.count && !turn.isSpent && mayTake && answers.size < answerLimit
+                    && slot?.record.hasRoom ?? true)
         {
             let (event, used) = parser.parse(bytes.extracting(at..<min(at + Self.slice, bytes.count)))
             at += used
@@ -130,6 +155,7 @@ package final class HTTPStream: ClientStream {
                 turn.spend(accepted: 0, refused: 0, at: admission.now())
             case .head(let head): begin(head, through: admission)
             case .end:
+                requestEnd = (slot?.base ?? 0) + UInt64(at)
                 guard complete(through: admission, &turn) else { return at }
                 continue
             case .failed(let reason): fail(reason, through: admission)
@@ -172,6 +198,7 @@ package final class HTTPStream: ClientStream {
                     the request again
                     """), through: admission)
         submission = nil
+        requestStart = requestEnd
         conclude(abandoned)
         return true
     }
@@ -214,6 +241,7 @@ package final class HTTPStream: ClientStream {
     /// - Returns: false: the journal has no room.
     private func complete(through admission: EventAdmission, _ turn: inout TurnBudget) -> Bool {
         linesEnded &+= 1
+        defer { if submission == nil { requestStart = requestEnd } }
         guard var request else { return true }
         do throws(RequestProblem) {
             if request.verdict == nil, let (lines, key) = try lines(of: &request) {
@@ -222,7 +250,11 @@ package final class HTTPStream: ClientStream {
                     answer(limited, closes: !request.head.keepsAlive)
                     return true
                 }
-                submission = try EventSubmission(lines, through: admission) { problem(of: &request) }
+                var submission = try EventSubmission(lines, through: admission) { problem(of: &request) }
+                if slot != nil {
+                    submission.skip(requestEnd <= storedEnd ? .max : requestStart == storedEnd ? storedEvents : 0)
+                }
+                self.submission = submission
                 return submit(through: admission, &turn)
             }
         } catch {
@@ -284,12 +316,13 @@ package final class HTTPStream: ClientStream {
     private func submit(through admission: EventAdmission, _ turn: inout TurnBudget) -> Bool {
         guard var submission else { return true }
         let wasStalled = submission.wasStalled
-        guard submission.offer(through: admission, from: origin) else {
+        guard submission.offer(through: admission, from: origin, slot, from: requestStart, to: requestEnd) else {
             if !wasStalled { stalledSince = admission.now() }
             self.submission = submission
             return false
         }
         self.submission = nil
+        requestStart = requestEnd
         turn.spend(accepted: submission.accepted, refused: submission.refused.count, at: admission.now())
         refusalsInARow = submission.accepted > 0 ? 0 : refusalsInARow + submission.refused.count
         endIfRefusedTooOften(by: admission)
@@ -339,7 +372,9 @@ package final class HTTPStream: ClientStream {
 
     private func answer(_ answer: HTTPAnswer, closes: Bool, after end: UInt64 = 0) {
         var answer = answer
-        answer.closes = closes || hasTooManyRefusals || door.access.isWithdrawn
+        answer.closes =
+            closes || hasTooManyRefusals || door.access.isWithdrawn
+            || (door.endsConnections && slot == nil)
         request?.complete(&answer)
         if !isMute {
             var bytes: [UInt8] = []

@@ -21,6 +21,8 @@ package struct SourceLimits: Sendable, Equatable {
     package var idleTimeout: Duration?
     /// How many events clients may send (`rate_limit`); nil: no limit.
     package var rateLimit: ClientRateLimit?
+    /// Whether the connections of a Unix socket outlive the process (`keep_connections`).
+    package var keepsConnections: Bool
     /// The faults in events that are repaired instead of refused (`ids`, `invalid_text`).
     package var repairs: EventRepairs
 
@@ -28,7 +30,7 @@ package struct SourceLimits: Sendable, Equatable {
         maximumEventSize: Int, maximumDepth: Int, maximumConnections: Int, maximumUnreadAnswers: Int,
         maximumConnectionsPerUser: Int = 1000, maximumConsecutiveRefusals: Int = 1000, maximumBuffered: Int = 32 << 20,
         lineTimeout: Duration = .seconds(60), idleTimeout: Duration? = nil, rateLimit: ClientRateLimit? = nil,
-        repairs: EventRepairs = []
+        repairs: EventRepairs = [], keepsConnections: Bool = true
     ) {
         self.maximumEventSize = maximumEventSize
         self.maximumDepth = maximumDepth
@@ -41,6 +43,7 @@ package struct SourceLimits: Sendable, Equatable {
         self.idleTimeout = idleTimeout
         self.rateLimit = rateLimit
         self.repairs = repairs
+        self.keepsConnections = keepsConnections
     }
 }
 

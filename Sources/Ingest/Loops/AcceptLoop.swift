@@ -11,6 +11,8 @@ final class AcceptLoop: @unchecked Sendable {
     enum Order: Sendable {
         case listen(SourceListener, ListeningSocket, id: UInt64)
         case stopListening(id: UInt64, done: Doorbell)
+        /// Clients that an earlier process has left. Those of a source that has no listener now are closed.
+        case resume([ClientKeeper.Left])
         /// Rings the doorbell once this loop has checked all of its sockets.
         case turn(Doorbell)
         case stop
@@ -18,6 +20,7 @@ final class AcceptLoop: @unchecked Sendable {
 
     /// How often the process's descriptors are counted while clients connect.
     private static let measureInterval = Duration.seconds(1)
+    private static let tidyInterval = Duration.milliseconds(100)
 
     private let poll: SocketPoll
     private let clock: any Clock
@@ -42,18 +45,24 @@ final class AcceptLoop: @unchecked Sendable {
     private var unwatched: Set<UInt64> = []
     private var found: [SocketPoll.Readiness] = []
     private var bells: [Doorbell] = []
+    private let keeper: ClientKeeper?
+    private var nextTidy: Instant?
     private var nextMeasure: Instant
     private var isStopping = false
 
-    init(clock: any Clock, descriptors: DescriptorReserve, pressure: RefusalPressure, placement: ClientPlacement)
-        throws(SystemError)
-    {
+    /// - Parameter keeper: keeps clients beyond the process; this thread is its owner.
+    init(
+        clock: any Clock, descriptors: DescriptorReserve, pressure: RefusalPressure, placement: ClientPlacement,
+        keeper: ClientKeeper?
+    ) throws(SystemError) {
+        self.keeper = keeper
         poll = try SocketPoll()
         self.clock = clock
         self.descriptors = descriptors
         self.pressure = pressure
         self.placement = placement
         nextMeasure = clock.now()
+        keeper?.wake = { [unowned self] in poll.wake() }
     }
 
     /// Any thread.
@@ -73,6 +82,7 @@ final class AcceptLoop: @unchecked Sendable {
             }
             performOrders()
             acceptClients()
+            tidy()
             for bell in bells { bell.ring() }
             bells = []
         }
@@ -82,8 +92,21 @@ final class AcceptLoop: @unchecked Sendable {
     /// How long the thread may sleep; nil: until a client connects.
     private func timeout() -> Duration? {
         if !awaited.isEmpty { return .zero }
-        guard let next = paused.values.min() else { return nil }
+        guard let next = ([nextTidy].compactMap(\.self) + paused.values).min() else { return nil }
         return max(.zero, next - clock.now())
+    }
+
+    /// Removes closed connections from what is kept, many at a time.
+    private func tidy() {
+        guard let keeper, keeper.isUntidy || nextTidy != nil else { return }
+        let now = clock.now()
+        guard let next = nextTidy else {
+            nextTidy = now + Self.tidyInterval
+            return
+        }
+        guard now >= next else { return }
+        nextTidy = nil
+        keeper.tidy()
     }
 
     private func performOrders() {
@@ -103,6 +126,7 @@ final class AcceptLoop: @unchecked Sendable {
                 awaited.remove(id)
                 unwatched.remove(id)
                 done.ring()
+            case .resume(let clients): resume(clients)
             case .turn(let bell): bells.append(bell)
             case .stop: isStopping = true
             }
@@ -116,6 +140,27 @@ final class AcceptLoop: @unchecked Sendable {
         } catch {
             unwatched.insert(id)
         }
+    }
+
+    private func resume(_ clients: [ClientKeeper.Left]) {
+        var admitted: [Int: [ClientConnection]] = [:]
+        for client in clients {
+            guard let socket = client.take() else { continue }
+            let (loop, id) = placement.next()
+            guard let listener = listeners.values.first(where: { $0.listener.keeps(client) })?.listener else {
+                client.slot?.release()
+                socket.endConnection()
+                continue
+            }
+            // Its socket had reached the vault, and nothing more had happened.
+            let slot = client.slot ?? keeper?.keep(socket, ofSource: listener.number)
+            guard
+                case .admitted(let new, _) = listener.examine(
+                    socket, id: id, loop: loop, slot: slot, isLeft: client.slot != nil)
+            else { continue }
+            admitted[loop, default: []].append(new)
+        }
+        for (loop, connections) in admitted { placement.hand(.add(connections), to: loop) }
     }
 
     // MARK: Accepting
@@ -153,8 +198,12 @@ final class AcceptLoop: @unchecked Sendable {
             guard descriptors.hasRoom else { return pause(id, nil) }
             do throws(SystemError) {
                 guard let client = try socket.descriptor.accept() else { return false }
+                // At once: a kill between these two calls is the only one that loses a client.
+                let slot = listener.keeper?.keep(client, ofSource: listener.number)
                 let (loop, connection) = placement.next()
-                guard case .admitted(let new, let replaced) = listener.examine(client, id: connection, loop: loop)
+                guard
+                    case .admitted(let new, let replaced) = listener.examine(
+                        client, id: connection, loop: loop, slot: slot)
                 else { continue }
                 if let replaced {
                     placement.hand(.makeRoom, toConnection: replaced)

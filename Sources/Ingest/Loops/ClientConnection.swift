@@ -37,18 +37,22 @@ final class ClientConnection {
     let id: UInt64
     let user: ClientUser
     let listener: SourceListener
-    private var admission: EventAdmission
-    private var transport: ClientTransport
+    private(set) var admission: EventAdmission
+    var transport: ClientTransport
+    /// Its place in the memory that outlives the process; nil: it ends with the process.
+    let slot: ClientSlot?
     private var door: HTTPDoor
     private let origin: Origin
-    private var stream: any ClientStream
+    var stream: any ClientStream
     private var mayBeHTTP: Bool
     /// Input that was read; the part from `taken` on is not processed yet.
-    private var pending: [UInt8] = []
-    private var taken = 0
-    private var isGone = false
-    private var inputEnded = false
-    private var isFinished = false
+    var pending: [UInt8] = []
+    var taken = 0
+    private(set) var isGone = false
+    private(set) var inputEnded = false
+    private(set) var isFinished = false
+    /// Whether an earlier process has left it to this one.
+    var isLeft = false
     /// Whether it is queued for a turn.
     var isQueued = false
     /// Set by the loop. Stalled: it waits for room in the journal. Parked: it waits behind stalled connections.
@@ -56,36 +60,39 @@ final class ClientConnection {
     var isParked = false
     /// A newer connection takes its place, or the client was silent for too long. It is closed once everything that the
     /// client sent is processed.
-    private var isLeaving = false
+    var isLeaving = false
     private(set) var conduct = Conduct()
     /// The journal position that the loop has noted for its latest unacknowledged lines.
     var notedEnd: UInt64 = 0
     private(set) var lastByte: Instant
-    private var lineSince: Instant
+    var lineSince: Instant
     private var lineNumber: UInt64 = 0
     private var hadLine = false
-    private var endedSince: Instant?
+    var endedSince: Instant?
     private var wasCounted = (bytes: 0, at: Instant(nanoseconds: 0), isIdle: true)
 
     /// - Parameters:
     ///   - user: whom the limits of this client belong to.
+    ///   - slot: also says where the connection of an earlier process goes on; call `resume` then.
     ///   - loop: what it shares with the other clients of its listener on its event loop.
     init(
         id: UInt64, socket: consuming FileDescriptor, origin: Origin, user: ClientUser, listener: SourceListener,
-        loop: SourceListener.LoopAdmission, at now: Instant
+        loop: SourceListener.LoopAdmission, at now: Instant, slot: ClientSlot? = nil
     ) {
         self.id = id
-        transport = ClientTransport(socket, listener.transport)
+        self.slot = slot
+        transport = ClientTransport(socket, listener.transport, isKept: slot != nil)
         self.user = user
         self.origin = origin
         self.listener = listener
         admission = loop.admission
         door = loop.door
-        mayBeHTTP = !listener.transport.isTCP
-        if listener.transport.isTCP {
-            stream = HTTPStream(origin: origin, user: user, connection: id, door: door)
+        let isHTTP = slot?.record.isHTTP ?? listener.transport.isTCP
+        mayBeHTTP = !isHTTP && slot?.record.restart ?? 0 == 0
+        if isHTTP {
+            stream = HTTPStream(origin: origin, user: user, connection: id, door: door, slot: slot)
         } else {
-            stream = NDJSONStream(origin: origin)
+            stream = NDJSONStream(origin: origin, slot: slot)
         }
         lastByte = now
         lineSince = now
@@ -95,7 +102,11 @@ final class ClientConnection {
 
     var isOpen: Bool { transport.isOpen }
     /// The journal position that its acknowledgement waits for.
-    var awaitedEnd: UInt64? { stream.isWaitingForDisk ? stream.awaitedEnd : nil }
+    var awaitedEnd: UInt64? {
+        let answered = stream.isWaitingForDisk ? stream.awaitedEnd : nil
+        let kept = isFinished || inputEnded ? slot?.record.awaitedEnd : slot?.awaitedEnd
+        return answered.map { max($0, kept ?? 0) } ?? kept
+    }
 
     func register(with poll: SocketPoll) throws(SystemError) {
         try transport.register(with: poll, tag: id)
@@ -107,6 +118,7 @@ final class ClientConnection {
         admission = listener.eventAdmissions[number].admission
         door = listener.eventAdmissions[number].door
         stream.use(door)
+        isLeft = false
         notedEnd = 0
         onTooMuchBuffered = nil
     }
@@ -128,6 +140,8 @@ final class ClientConnection {
     func serve(_ buffer: inout [UInt8], at now: Instant, mayTake: Bool) -> Outcome {
         guard isOpen else { return .closed }
         var turn = TurnBudget(startingAt: now)
+        // Before it is asked whether there is room for more input.
+        slot?.record.settle(durable: admission.durableEnd)
         flush()
         var wantsMore = false
         if hasWork {
@@ -141,12 +155,14 @@ final class ClientConnection {
             }
             if stream.isStalled || taken < pending.count {
                 takePending(&turn)
-            } else if transport.canRead && !inputEnded && !stream.hasEnded {
+            } else if mayRead && !stream.hasEnded {
                 read(&buffer, at: now, &turn)
             }
             if inputEnded && taken == pending.count && !stream.isStalled && !isFinished {
                 isFinished = true
+                placeInput(0)
                 stream.finish(through: admission)
+                noteProgress()
             }
             flush()
             wantsMore = hasWork
@@ -155,6 +171,7 @@ final class ClientConnection {
                 limiter.spend(limiter.key(user: user, connection: id), events: turn.events, at: now)
             }
         }
+        noteAnswers()
         if stream.hasTooManyRefusals, endedSince == nil { noteTooManyRefusals() }
         if stream.hasEnded || isFinished, endedSince == nil { endedSince = now }
         return outcome(wantsMore: wantsMore, at: now)
@@ -166,12 +183,23 @@ final class ClientConnection {
         if stream.isStalled { return true }
         guard transport.unsent < admission.limits.maximumUnreadAnswers else { return false }
         if inputEnded && !isFinished { return true }
-        return !stream.hasEnded && stream.mayTake && (taken < pending.count || (transport.canRead && !inputEnded))
+        return !stream.hasEnded && stream.mayTake && slot?.record.hasRoom ?? true && (taken < pending.count || mayRead)
+    }
+
+    private var mayRead: Bool {
+        transport.canRead && slot?.record.canRead ?? true && !inputEnded && !transport.isReadOut
+    }
+
+    /// The daemon is about to end: only what the client has sent already is read. Each request over HTTP that is
+    /// answered now is the connection's last one.
+    func readLast() {
+        transport.readLast()
+        door.endsConnections = true
     }
 
     private func outcome(wantsMore: Bool, at now: Instant) -> Outcome {
         if stream.hasEnded || isFinished || (isGone && inputEnded) {
-            let isSettled = !stream.isStalled && !stream.isWaitingForDisk && (stream.hasEnded || taken == pending.count)
+            let isSettled = !stream.isStalled && !isWaitingForDisk && (stream.hasEnded || taken == pending.count)
             if isSettled && (transport.unsent == 0 || isGone) && (isFinished || stream.hasEnded) {
                 close()
                 return .closed
@@ -191,17 +219,16 @@ final class ClientConnection {
     private func read(_ buffer: inout [UInt8], at now: Instant, _ turn: inout TurnBudget) {
         // Of a user that must wait, the first byte tells whether the client will be told so, or is read from later.
         let limit = mayBeHTTP && rateLimitDebt(at: now) != nil ? 1 : conduct.isTrusted ? Self.largeRead : Self.smallRead
-        switch transport.receive(into: &buffer, limit: limit) {
-        case .bytes(let count):
-            lastByte = now
-            let bytes = buffer.span.extracting(first: count)
-            if mayBeHTTP { chooseProtocol(firstByte: bytes[0]) }
-            let done = stream.take(bytes, through: admission, answerLimit: answerRoom, turn: &turn)
-            turn.note(bytes: done)
-            if done < count {
-                pending = Array(buffer[done..<count])
-                taken = 0
-            }
+        let received: Received
+        if let slot {
+            received = transport.receive(into: slot, limit: limit)
+            if case .bytes = received { slot.withReceived { process($0, at: now, &turn) } }
+        } else {
+            received = transport.receive(into: &buffer, limit: limit)
+            if case .bytes(let count) = received { process(buffer.span.extracting(first: count), at: now, &turn) }
+        }
+        switch received {
+        case .bytes: break
         case .nothing: break
         case .end:
             inputEnded = true
@@ -217,14 +244,31 @@ final class ClientConnection {
         }
     }
 
+    private func process(_ bytes: Span<UInt8>, at now: Instant, _ turn: inout TurnBudget) {
+        lastByte = now
+        placeInput(bytes.count)
+        if mayBeHTTP { chooseProtocol(firstByte: bytes[0]) }
+        let done = stream.take(bytes, through: admission, answerLimit: answerRoom, turn: &turn)
+        turn.note(bytes: done)
+        if done < bytes.count {
+            pending = []
+            pending.append(contentsOf: bytes.extracting(done..<bytes.count))
+            taken = 0
+        }
+        noteProgress()
+    }
+
     private func chooseProtocol(firstByte: UInt8) {
         mayBeHTTP = false
         guard UInt8(ascii: "A") <= firstByte, firstByte <= UInt8(ascii: "Z") else { return }
-        stream = HTTPStream(origin: origin, user: user, connection: id, door: door)
+        slot?.record.chooseHTTP()
+        stream = HTTPStream(origin: origin, user: user, connection: id, door: door, slot: slot)
     }
 
     private func takePending(_ turn: inout TurnBudget) {
+        placeInput(pending.count - taken)
         let bytes = pending
+        if mayBeHTTP, taken < bytes.count { chooseProtocol(firstByte: bytes[taken]) }
         let done = stream.take(
             bytes.span.extracting(taken..<bytes.count), through: admission, answerLimit: answerRoom, turn: &turn)
         turn.note(bytes: done)
@@ -233,6 +277,7 @@ final class ClientConnection {
             pending = []
             taken = 0
         }
+        noteProgress()
     }
 
     private var answerRoom: Int { max(1, admission.limits.maximumUnreadAnswers - transport.unsent) }
@@ -242,12 +287,13 @@ final class ClientConnection {
     /// Sends pending answers until the socket is full.
     private func flush() {
         let answers = stream.takeAnswers()
+        if answers != nil { beginAnswer() }
         if !isGone, !transport.send(answers) { peerIsGone() }
     }
 
     /// The client no longer reads answers. Its unread input is still processed: it may have sent events without
     /// expecting an answer.
-    private func peerIsGone() {
+    func peerIsGone() {
         isGone = true
         transport.canRead = true
         stream.stopAnswering()
@@ -279,13 +325,6 @@ final class ClientConnection {
         return Self.closingPause
     }
 
-    /// Closes an idle connection, to make room for another one or because of its silence. Anything that the client has
-    /// sent since it was chosen is processed first.
-    func leave() {
-        isLeaving = true
-        transport.canRead = true
-    }
-
     /// Ends the connection because a limit took effect. Earlier lines are settled, the client is sent the reason, and
     /// then the connection is closed.
     func end(_ limit: ClientLimit, _ reason: RefusalReason, _ detail: String, at now: Instant) {
@@ -306,55 +345,6 @@ final class ClientConnection {
         listener.statistics.withUserConnections { $0.leave(id) }
     }
 
-    private func noteTooManyRefusals() {
-        let limit = admission.limits.maximumConsecutiveRefusals
-        listener.notices.note(
-            .maximumConsecutiveRefusals,
-            "the connection of \(user) is closed: \(limit) of its lines in a row were refused")
-        pending = []
-        taken = 0
-    }
-
-    /// Checks the client's time limits. Called about once a second.
-    /// - Returns: whether the connection needs a turn now.
-    func check(at now: Instant) -> Bool {
-        guard isOpen else { return false }
-        let limits = admission.limits
-        if stream.isStalled, stream.giveUp(at: now, through: admission) { return true }
-        if let endedSince {
-            if stream.isWaitingForDisk || stream.isStalled {
-                self.endedSince = now
-                return false
-            }
-            // The client does not read its last answers.
-            guard now - endedSince >= limits.lineTimeout else { return false }
-            peerIsGone()
-            return true
-        }
-        // Time counts against the client only if everything that it sent has been read and processed.
-        guard !transport.canRead, !isQueued, !stream.isStalled, taken == pending.count, transport.unsent == 0 else {
-            return false
-        }
-        if isInTheMiddle {
-            guard now - lineSince >= limits.lineTimeout else { return false }
-            end(
-                .lineTimeout, .lineTimeout,
-                "a line or request was not finished within \(Readable.duration(limits.lineTimeout)) (line_timeout);"
-                    + " send each event as one line, and each request at once",
-                at: now)
-            return true
-        }
-        if let timeout = limits.idleTimeout, now - lastByte >= timeout, !stream.isWaitingForDisk {
-            let silence = Readable.duration(timeout)
-            listener.notices.note(
-                .idleTimeout, "the connection of \(user) is closed: it sent nothing for \(silence) (idle_timeout)")
-            // It may have sent something just now.
-            leave()
-            return true
-        }
-        return false
-    }
-
     /// Reports this connection's buffered bytes and activity to the source's `UserConnections` if they have changed.
     /// If the source now buffers too much, reports the connection that must be closed.
     private func reportUsage(at now: Instant) {
@@ -362,7 +352,7 @@ final class ClientConnection {
         if number != lineNumber || !hasLine || !hadLine { lineSince = now }
         (lineNumber, hadLine) = (number, hasLine)
         let isIdle = isIdle
-        let bytes = stream.heldBytes + pending.capacity + transport.heldBytes
+        let bytes = stream.heldBytes + pending.capacity + transport.heldBytes + heldInRing
         let hasChanged =
             bytes != wasCounted.bytes || isIdle != wasCounted.isIdle
             || lastByte - wasCounted.at >= UserConnections.idleEnough / 4
@@ -379,11 +369,11 @@ final class ClientConnection {
     var reportedBytes: Int { wasCounted.bytes }
 
     /// The client has begun something that it must finish in time.
-    private var isInTheMiddle: Bool { stream.hasUnfinishedLine || transport.isHandshaking }
+    var isInTheMiddle: Bool { stream.hasUnfinishedLine || transport.isHandshaking }
 
     /// Everything that the client sent has been read, processed and answered.
     private var isIdle: Bool {
-        !transport.canRead && !isInTheMiddle && !stream.isStalled && !stream.isWaitingForDisk && taken == pending.count
+        !transport.canRead && !isInTheMiddle && !stream.isStalled && !isWaitingForDisk && taken == pending.count
             && transport.unsent == 0
     }
 
@@ -394,6 +384,9 @@ final class ClientConnection {
 
     func close() {
         guard isOpen else { return }
+        // First: from here on, the next process does not go on with it.
+        slot?.release()
+        if slot != nil { transport.endConnection() }
         transport.close(discardingInput: !isGone && !inputEnded && stream.wantsAnswers)
         listener.statistics.withUserConnections { $0.leave(id) }
         listener.statistics.disconnect()

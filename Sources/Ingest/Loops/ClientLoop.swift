@@ -8,23 +8,6 @@ import Synchronization
 /// Each turn of a client has a bounded time and a bounded amount of memory. Ready connections wait in a queue that is
 /// fair between users. The loop serves them for about a millisecond, then polls the kernel for ready connections again.
 final class ClientLoop: @unchecked Sendable {
-    /// Requests from other threads. Unchecked: the sender of a connection keeps no reference to it.
-    enum Order: @unchecked Sendable {
-        case add([ClientConnection])
-        /// For a connection, wherever it has moved. `asked`: how many loops do not have it.
-        case limit(ClientLimitOrder, connection: UInt64, asked: Int)
-        /// Rings the doorbell once this loop has checked all of its sockets.
-        case turn(Doorbell)
-        case stop
-    }
-
-    /// What a connection must do because of a limit.
-    enum ClientLimitOrder {
-        /// Another connection has reached a limit, and this one must be closed for it.
-        case makeRoom
-        case tooMuchBuffered(bytes: Int)
-    }
-
     /// How long connections are served between two polls of the kernel.
     static let round = Duration.milliseconds(1)
     /// The interval between checks of the clients' time limits. It shrinks if a limit is short, down to
@@ -46,10 +29,7 @@ final class ClientLoop: @unchecked Sendable {
     private let placement: ClientPlacement
     private let orders = Mutex<[Order]>([])
     private let hasRoom = Atomic<Bool>(false)
-    private let hasCommit = Atomic<Bool>(false)
-    /// Tells other threads whether any client waits for a commit. Most clients never do, and then a commit wakes no
-    /// thread.
-    private let awaitsDisk = Atomic<Bool>(false)
+    private let commits = CommitWaits()
 
     /// Grows while the thread works. Odd: it works; even: it sleeps. Any thread.
     var heartbeat: UInt64 { beats.load(ordering: .relaxed) }
@@ -64,8 +44,6 @@ final class ClientLoop: @unchecked Sendable {
     // The state below belongs to the loop's own thread.
     private var connections: [UInt64: ClientConnection] = [:]
     private var queue = FairQueue<ClientConnection>()
-    /// By id, because a connection may have moved to another loop.
-    private var unacknowledged = Fifo<(connection: UInt64, end: UInt64)>()
     private var stalled: [ClientConnection] = []
     private var parked: [ClientConnection] = []
     private var buffer = [UInt8](repeating: 0, count: ClientConnection.largeRead)
@@ -78,6 +56,7 @@ final class ClientLoop: @unchecked Sendable {
     private var unswept: [UInt64] = []
     private var memory = MemoryWatch()
     private var load = LightLoad()
+    private var readsLast = false
     private var isStopping = false
 
     init(
@@ -103,10 +82,7 @@ final class ClientLoop: @unchecked Sendable {
 
     /// The journal has committed.
     func wakeIfDurable() {
-        atomicMemoryFence(ordering: .sequentiallyConsistent)
-        guard awaitsDisk.load(ordering: .sequentiallyConsistent) else { return }
-        guard !hasCommit.exchange(true, ordering: .sequentiallyConsistent) else { return }
-        poll.wake()
+        if commits.committed() { poll.wake() }
     }
 
     /// The journal has room again.
@@ -125,7 +101,7 @@ final class ClientLoop: @unchecked Sendable {
             beats.add(1, ordering: .relaxed)
             for readiness in found { note(readiness) }
             performOrders()
-            if hasCommit.exchange(false, ordering: .sequentiallyConsistent) { acknowledge() }
+            if commits.takeCommit() { acknowledge() }
             resumeThrottled()
             if hasRoom.exchange(false, ordering: .sequentiallyConsistent) { retryStalled() }
             serveRound()
@@ -207,15 +183,7 @@ final class ClientLoop: @unchecked Sendable {
     private func noteAwaitedEnd(of connection: ClientConnection) {
         guard let end = connection.awaitedEnd, end > connection.notedEnd else { return }
         connection.notedEnd = end
-        unacknowledged.append((connection.id, end))
-        awaitsDisk.store(true, ordering: .sequentiallyConsistent)
-        // The commit may have happened before the flag was set. This fence and the one in `wakeIfDurable` guarantee
-        // that at least one of the two threads sees what the other has stored.
-        atomicMemoryFence(ordering: .sequentiallyConsistent)
-        if durableEnd() >= end {
-            hasCommit.store(true, ordering: .sequentiallyConsistent)
-            poll.wake()
-        }
+        if commits.add(connection.id, end: end, durableEnd: durableEnd) { poll.wake() }
     }
 
     /// Whether a connection's events may be offered to the journal, although those of another one had no room. A few
@@ -278,7 +246,7 @@ final class ClientLoop: @unchecked Sendable {
 
     /// - Returns: false: it cannot move now.
     private func move(_ connection: ClientConnection, _ outcome: ClientConnection.Outcome) -> Bool {
-        guard outcome == .more || outcome == .waits, connection.isOpen, !connection.isQueued,
+        guard !readsLast, outcome == .more || outcome == .waits, connection.isOpen, !connection.isQueued,
             !connection.isStalledInLoop, !connection.isParked, !throttled.contains(connection.id),
             let target = placement.loop(isLight: !isLight),
             connections.removeValue(forKey: connection.id) != nil
@@ -291,18 +259,13 @@ final class ClientLoop: @unchecked Sendable {
 
     // MARK: Commits
 
-    /// Groups are queued in the journal in the order in which they are noted here, so the committed ones are at the
-    /// front. Those of a connection that came from another loop may be later in the list, and then wait for the commit
-    /// of those before them.
     private func acknowledge() {
         let end = durableEnd()
-        while let front = unacknowledged.front, front.end <= end {
-            _ = unacknowledged.popFirst()
-            guard let connection = connections[front.connection] else { continue }
+        while let id = commits.next(durableEnd: end) {
+            guard let connection = connections[id] else { continue }
             connection.durable(upTo: end)
             enqueue(connection)
         }
-        if unacknowledged.isEmpty { awaitsDisk.store(false, ordering: .sequentiallyConsistent) }
     }
 
     /// Stalled connections retry in the order in which they stalled. Parked connections follow once no connection is
@@ -321,6 +284,10 @@ final class ClientLoop: @unchecked Sendable {
             connection.close()
             return
         }
+        if connection.isLeft, !connection.resume() {
+            connection.close()
+            return
+        }
         connection.onTooMuchBuffered = { [placement] victim, bytes in
             placement.hand(.tooMuchBuffered(bytes: bytes), toConnection: victim)
         }
@@ -332,6 +299,7 @@ final class ClientLoop: @unchecked Sendable {
             nextSweep = min(nextSweep, clock.now() + sweepInterval)
         }
         connections[connection.id] = connection
+        if readsLast { connection.readLast() }
         connectionCount.add(1, ordering: .relaxed)
         // It may come from another loop, with events that wait for a commit.
         connection.durable(upTo: durableEnd())
@@ -359,6 +327,12 @@ final class ClientLoop: @unchecked Sendable {
                 placement.forward(limit, connection: id, from: number, asked: asked + 1)
             }
         case .turn(let bell): bells.append(bell)
+        case .lastReads:
+            readsLast = true
+            for connection in connections.values {
+                connection.readLast()
+                enqueue(connection)
+            }
         case .stop: isStopping = true
         }
     }
@@ -405,7 +379,7 @@ final class ClientLoop: @unchecked Sendable {
         acknowledge()
         let now = clock.now()
         while let connection = queue.next() { _ = connection.serve(&buffer, at: now, mayTake: false) }
-        for connection in connections.values { connection.close() }
+        for connection in connections.values { connection.leaveToNext() }
         connections = [:]
         for bell in bells { bell.ring() }
     }

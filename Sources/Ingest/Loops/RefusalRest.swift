@@ -3,8 +3,8 @@ import Platform
 /// The time in which a loop serves only trusted connections, after it has spent most of a round on lines that were
 /// refused. Pure.
 ///
-/// It rests 19 times as long as those lines took, but at most `longest`. So clients that send invalid data get at most a
-/// twentieth of a processor, and well-behaved clients get all that they need.
+/// It rests 19 times as long as those lines took, but at most `longest`. So clients that send invalid data get at most
+/// a twentieth of a processor, and well-behaved clients get all that they need.
 struct RefusalRest {
     static let longest = Duration.milliseconds(20)
     static let factor = 19

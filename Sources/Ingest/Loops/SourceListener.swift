@@ -15,6 +15,12 @@ final class SourceListener: Sendable {
     let descriptors: DescriptorReserve
     let limiter: RateLimiter?
     let transport: Ingest.Transport
+    /// Keeps the connections beyond the process; nil: nothing does.
+    let keeper: ClientKeeper?
+    /// Identifies the source in what is kept.
+    let number: UInt64
+    /// Where its socket listens.
+    let path: String?
     private let admission: Admission
     private let clock: any Clock
     /// One for each event loop, by its number.
@@ -29,7 +35,7 @@ final class SourceListener: Sendable {
     init(
         source: String, transport: Ingest.Transport = .unix, limits: SourceLimits, admission: Admission,
         statistics: SourceStatistics, notices: LimitNotices, descriptors: DescriptorReserve,
-        limiter: RateLimiter? = nil, clock: any Clock,
+        limiter: RateLimiter? = nil, keeper: ClientKeeper? = nil, path: String? = nil, clock: any Clock,
         eventAdmissions: [LoopAdmission]
     ) {
         self.source = source
@@ -40,8 +46,16 @@ final class SourceListener: Sendable {
         self.notices = notices
         self.descriptors = descriptors
         self.limiter = limiter
+        self.keeper = keeper
+        self.path = path
+        number = ClientKeeper.number(ofSource: source)
         self.clock = clock
         self.eventAdmissions = eventAdmissions
+    }
+
+    /// Whether it serves a client that an earlier process has left.
+    func keeps(_ client: ClientKeeper.Left) -> Bool {
+        keeper != nil && (client.slot.map { $0.record.source == number } ?? (client.path != nil && client.path == path))
     }
 
     /// The decision about a new client.
@@ -55,33 +69,54 @@ final class SourceListener: Sendable {
     /// - Parameters:
     ///   - id: unique in the process.
     ///   - loop: the number of the event loop that will serve it.
-    func examine(_ client: consuming FileDescriptor, id: UInt64, loop: Int) -> Verdict {
+    ///   - slot: its place in what outlives the process; nil: it has none.
+    ///   - isLeft: an earlier process has left it to this one.
+    func examine(
+        _ client: consuming FileDescriptor, id: UInt64, loop: Int, slot: ClientSlot?, isLeft: Bool = false
+    ) -> Verdict {
+        guard let (origin, user, replaced) = admit(client, id: id) else {
+            if let slot {
+                slot.release()
+                client.endConnection()
+            }
+            return .refused
+        }
+        descriptors.enter()
+        let connection = ClientConnection(
+            id: id, socket: client, origin: origin, user: user, listener: self, loop: eventAdmissions[loop],
+            at: clock.now(), slot: slot)
+        connection.isLeft = isLeft
+        return .admitted(connection, replacing: replaced)
+    }
+
+    /// - Returns: the client, and the connection that it replaces; nil: it is refused.
+    private func admit(
+        _ client: borrowing FileDescriptor, id: UInt64
+    ) -> (origin: Origin, user: ClientUser, replaced: UInt64?)? {
         // The peer may have disconnected already; then no answer is needed.
-        guard let (origin, user) = identify(client) else { return .refused }
+        guard let (origin, user) = identify(client) else { return nil }
         if origin.hasPeer,
             let refusal = admission.refusal(of: origin, groups: admission.asksForGroups ? client.peerGroups() : [])
         {
             statistics.refuse(refusal, at: clock.wallClock())
-            return .refused
+            return nil
         }
-        let now = clock.now()
         if statistics.connect() > limits.maximumConnections {
             statistics.disconnect()
             let detail = "source \"\(source)\" already has \(limits.maximumConnections) connections (max_connections)"
             statistics.refuse(Refusal(reason: .notAllowed, detail: detail), at: clock.wallClock())
             notices.note(.maximumConnections, "a client of \(user) was turned away: \(detail)")
-            return .refused
+            return nil
         }
         let limit = limits.maximumConnectionsPerUser
-        let decision = statistics.withUserConnections { $0.enter(id, user: user, limit: limit, at: now) }
-        var replaced: UInt64?
+        let decision = statistics.withUserConnections { $0.enter(id, user: user, limit: limit, at: clock.now()) }
         switch decision {
-        case .admitted: break
+        case .admitted: return (origin, user, nil)
         case .replacing(let other):
-            replaced = other
             notices.note(
                 .maximumConnectionsPerUser,
                 "\(user) already has \(limit) connections; the longest idle one was closed for a new one")
+            return (origin, user, other)
         case .refused:
             statistics.disconnect()
             let detail = """
@@ -90,14 +125,8 @@ final class SourceListener: Sendable {
                 """
             statistics.refuse(Refusal(reason: .maximumConnectionsPerUser, detail: detail), at: clock.wallClock())
             notices.note(.maximumConnectionsPerUser, "a client was turned away: \(detail)")
-            return .refused
+            return nil
         }
-        descriptors.enter()
-        return .admitted(
-            ClientConnection(
-                id: id, socket: client, origin: origin, user: user, listener: self, loop: eventAdmissions[loop],
-                at: now),
-            replacing: replaced)
     }
 }
 

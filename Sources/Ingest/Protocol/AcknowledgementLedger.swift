@@ -15,9 +15,21 @@ struct AcknowledgementLedger {
     /// Lines added so far.
     private(set) var lines: UInt64 = 0
     private var settled: UInt64 = 0
-    private var acknowledged: UInt64 = 0
+    private(set) var acknowledged: UInt64 = 0
     /// The highest durable position so far.
     private var durableEnd: UInt64 = 0
+
+    init() {}
+
+    /// Goes on after a restart.
+    /// - Parameters:
+    ///   - lines: they are settled.
+    ///   - acknowledged: how many of them are acknowledged.
+    init(lines: UInt64, acknowledged: UInt64) {
+        self.lines = lines
+        settled = lines
+        self.acknowledged = min(lines, acknowledged)
+    }
 
     /// Adds `count` lines. If any of them was accepted, their events are durable at `end`.
     mutating func add(lines count: Int, queuedUpTo end: UInt64?) {

@@ -28,6 +28,14 @@ protocol ClientStream {
     /// Whether a rate limit slows the client down: it is not read from for a while. Otherwise the protocol tells the
     /// client to wait.
     var isSlowedDown: Bool { get }
+    /// The place in the client's stream up to which all lines or requests are stored or refused, if everything up to
+    /// `place` was processed.
+    func settled(_ place: UInt64) -> UInt64
+    /// What the next process needs to go on at the end of the settled input.
+    var keptState: ClientRecord.State { get }
+    /// If all answers that were taken are sent: the number of acknowledged lines; HTTP: the place up to which requests
+    /// are answered. Nil: there are answers that were not taken.
+    func answered(settled: UInt64) -> UInt64?
     /// Bytes of memory that this client uses in addition to the fixed cost of every client.
     var heldBytes: Int { get }
 
@@ -69,6 +77,11 @@ extension NDJSONStream: ClientStream {
     var isSlowedDown: Bool { true }
     mutating func takeFreedBytes() -> Int { 0 }
     mutating func use(_ door: HTTPDoor) {}
+    func settled(_ place: UInt64) -> UInt64 { place - UInt64(carry.count) }
+    var keptState: ClientRecord.State {
+        ClientRecord.State(lines: ledger.lines, wantsAnswers: wantsAnswers, isInLongLine: isInLongLine)
+    }
+    func answered(settled: UInt64) -> UInt64? { ledger.acknowledged }
 
     /// The client waits as long as the journal has no room: it is not read from meanwhile.
     mutating func giveUp(at now: Instant, through admission: EventAdmission) -> Bool { false }

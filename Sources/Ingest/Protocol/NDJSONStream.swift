@@ -42,7 +42,9 @@ package struct NDJSONStream {
 
     private let origin: Origin
     private var state = State.firstLine
-    private var carry: [UInt8] = []
+    private(set) var carry: [UInt8] = []
+    /// Keeps the state of the client beyond the process; nil: nothing does.
+    private let slot: ClientSlot?
     private var stalled: Stalled?
     private(set) var wantsAnswers = false
     private(set) var ledger = AcknowledgementLedger()
@@ -55,7 +57,22 @@ package struct NDJSONStream {
 
     package init(origin: Origin) {
         self.origin = origin
+        slot = nil
     }
+
+    /// - Parameter slot: tells where the stream of an earlier process goes on.
+    init(origin: Origin, slot: ClientSlot?) {
+        self.origin = origin
+        self.slot = slot
+        guard let record = slot?.record else { return }
+        let (left, isCut) = (record.settledState, record.isCut)
+        guard record.restart > 0 || isCut else { return }
+        state = left.isInLongLine || isCut ? .skippingLine : .lines
+        wantsAnswers = left.wantsAnswers
+        ledger = AcknowledgementLedger(lines: left.lines, acknowledged: record.answered)
+    }
+
+    var isInLongLine: Bool { state == .skippingLine }
 
     /// Whether the journal had no room for the last slice.
     package var isStalled: Bool { stalled != nil }
@@ -84,7 +101,7 @@ package struct NDJSONStream {
         if stalled != nil {
             guard resume(bytes, through: admission, &turn, advancing: &at) else { return at }
         }
-        while at < bytes.count, answers.count < answerLimit, !turn.isSpent {
+        while at < bytes.count, answers.count < answerLimit, !turn.isSpent, slot?.record.hasRoom ?? true {
             switch state {
             case .ended:
                 return bytes.count
@@ -115,7 +132,7 @@ package struct NDJSONStream {
         carry.append(UInt8(ascii: "\n"))
         endFirstLine(through: admission)
         var turn = TurnBudget.unlimited
-        if !carry.isEmpty { _ = scanCarry(through: admission, &turn) }
+        if !carry.isEmpty { _ = scanCarry(through: admission, &turn, upTo: 0) }
     }
 
     /// Disconnects the client. Lines that were already accepted or refused stay so. An unfinished line, and lines for
@@ -180,7 +197,7 @@ package struct NDJSONStream {
         at = end
         guard feed != nil else { return true }
         endFirstLine(through: admission)
-        return carry.isEmpty || scanCarry(through: admission, &turn)
+        return carry.isEmpty || scanCarry(through: admission, &turn, upTo: at)
     }
 
     private mutating func endFirstLine(through admission: EventAdmission) {
@@ -246,9 +263,12 @@ package struct NDJSONStream {
 
     // MARK: Scanning
 
-    private mutating func scanCarry(through admission: EventAdmission, _ turn: inout TurnBudget) -> Bool {
+    /// - Parameter place: the end of the line in the input.
+    private mutating func scanCarry(
+        through admission: EventAdmission, _ turn: inout TurnBudget, upTo place: Int
+    ) -> Bool {
         let scan = admission.scan(carry.span, maximumRefused: .max)
-        guard offerCarry(scan, through: admission, &turn) else {
+        guard offerCarry(scan, through: admission, &turn, upTo: place) else {
             stall(scan, inCarry: true, of: admission)
             return false
         }
@@ -257,11 +277,11 @@ package struct NDJSONStream {
 
     /// Offers the completed line. Once it is accepted, `carry` is empty again and keeps little memory.
     private mutating func offerCarry(
-        _ scan: ScanResult, through admission: EventAdmission, _ turn: inout TurnBudget
+        _ scan: ScanResult, through admission: EventAdmission, _ turn: inout TurnBudget, upTo place: Int
     ) -> Bool {
         var line: [UInt8] = []
         swap(&line, &carry)
-        let taken = offer(line.span, scan, through: admission, &turn)
+        let taken = offer(line.span, scan, through: admission, &turn, upTo: place)
         if taken {
             if line.capacity > 4096 { line = [] } else { line.removeAll(keepingCapacity: true) }
         }
@@ -285,7 +305,7 @@ package struct NDJSONStream {
             // No line ends in this input: it is the beginning of one.
             return finishLine(bytes, through: admission, &turn, advancing: &at)
         }
-        guard offer(slice, scan, through: admission, &turn) else {
+        guard offer(slice, scan, through: admission, &turn, upTo: at + scan.consumed) else {
             stall(scan, inCarry: false, of: admission)
             return false
         }
@@ -308,23 +328,31 @@ package struct NDJSONStream {
         admission.refused = stalled.refused
         admission.rewritten = stalled.rewritten
         if stalled.inCarry {
-            guard offerCarry(stalled.scan, through: admission, &turn) else { return false }
+            guard offerCarry(stalled.scan, through: admission, &turn, upTo: 0) else { return false }
         } else {
-            guard offer(bytes, stalled.scan, through: admission, &turn) else { return false }
+            guard offer(bytes, stalled.scan, through: admission, &turn, upTo: stalled.scan.consumed) else {
+                return false
+            }
             at += stalled.scan.consumed
         }
         self.stalled = nil
         return true
     }
 
+    /// - Parameter place: the end of the slice in the input.
+    ///
     /// Hands a scanned slice to the journal and answers its refused lines. Returns false if the journal is busy; then
     /// nothing was taken or answered.
     private mutating func offer(
-        _ bytes: Span<UInt8>, _ scan: ScanResult, through admission: EventAdmission, _ turn: inout TurnBudget
+        _ bytes: Span<UInt8>, _ scan: ScanResult, through admission: EventAdmission, _ turn: inout TurnBudget,
+        upTo place: Int
     ) -> Bool {
         var end: UInt64?
         if !admission.accepted.isEmpty {
-            switch admission.append(bytes, from: origin) {
+            slot?.intend(
+                upTo: place,
+                ClientRecord.State(lines: ledger.lines + UInt64(scan.lines), wantsAnswers: wantsAnswers))
+            switch admission.append(bytes, from: origin, witness: slot) {
             case .busy:
                 return false
             case .queued(let position):

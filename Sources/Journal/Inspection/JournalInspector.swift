@@ -34,9 +34,13 @@ package struct JournalInspector {
         func write(_ level: Level, _ line: String) {}
     }
 
-    /// - Parameter everything: whether to read sealed segments and dead letters too. If false, their seals and sizes
-    ///   are trusted.
-    package func inspect(everything: Bool = true) throws(JournalError) -> JournalInspection {
+    /// - Parameters:
+    ///   - everything: whether to read sealed segments and dead letters too. If false, their seals and sizes are
+    ///     trusted.
+    ///   - onProgress: called after each segment, with the bytes inspected and those of all segments.
+    package func inspect(
+        everything: Bool = true, onProgress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
+    ) throws(JournalError) -> JournalInspection {
         do throws(SystemError) {
             var found = JournalInspection(
                 directory: directory, uuid: "\(manifest.uuid)", first: 0, next: 0, durableEnd: 0, bytes: 0)
@@ -45,7 +49,7 @@ package struct JournalInspector {
             found.durableEnd = kept.durableEnd
             let existed = max(
                 kept.durableEnd, kept.cursors.values.map(\.position).max() ?? 0, manifest.starts.values.max() ?? 0)
-            try inspectSegments(everything, existed, &found)
+            try inspectSegments(everything, existed, onProgress, &found)
             inspect(cursors, kept, &found)
             if everything { try inspectDeadLetters(&found) }
             try inspectQuarantine(&found)
@@ -57,9 +61,9 @@ package struct JournalInspector {
 
     // MARK: - Segments
 
-    private func inspectSegments(_ everything: Bool, _ existed: UInt64, _ found: inout JournalInspection)
-        throws(SystemError)
-    {
+    private func inspectSegments(
+        _ everything: Bool, _ existed: UInt64, _ onProgress: (Int, Int) -> Void, _ found: inout JournalInspection
+    ) throws(SystemError) {
         let names = try disk.list(directory)
         let positions = names.compactMap(Segment.position(ofName:)).sorted()
         if let status = try disk.status(context.path(SpareSegment.name)) {
@@ -71,6 +75,8 @@ package struct JournalInspector {
         found.first = positions.first ?? existed
         found.next = found.first
         var lastTime: Int64?
+        var progress = (done: 0, total: 0)
+        for position in positions { progress.total += try disk.status(context.path(Segment.name(position)))?.size ?? 0 }
         for (index, position) in positions.enumerated() {
             let following = index + 1 < positions.count ? positions[index + 1] : nil
             let segment: InspectedSegment
@@ -91,6 +97,8 @@ package struct JournalInspector {
                 try note(gap, after: lastTime, &found)
             }
             lastTime = segment.lastTime ?? lastTime
+            progress.done += segment.report.bytes
+            onProgress(progress.done, progress.total)
             found.segments.append(segment.report)
             found.bytes += segment.report.bytes
             found.batches += segment.report.batches ?? 0

@@ -6,9 +6,9 @@ import Platform
 package struct StoredEvents: Sendable {
     /// The 16 bytes from which message ids are derived.
     package let journal: [UInt8]
-    private let directory: String
-    private let disk: any Disk
-    private let uuid: JournalUUID
+    let directory: String
+    let disk: any Disk
+    let uuid: JournalUUID
     private let starts: [String: UInt64]
 
     /// - Throws: if `directory` holds no readable journal.

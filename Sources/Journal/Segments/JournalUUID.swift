@@ -11,6 +11,12 @@ package struct JournalUUID: Sendable, Equatable, CustomStringConvertible {
         self.bytes = bytes
     }
 
+    /// Its bytes as two numbers.
+    package var words: (UInt64, UInt64) {
+        func word(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
+        return (word(bytes[..<8]), word(bytes[8...]))
+    }
+
     /// A random UUID (RFC 9562, version 4).
     package init(using generator: inout some RandomNumberGenerator) {
         var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max, using: &generator) }

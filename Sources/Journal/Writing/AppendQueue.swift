@@ -48,7 +48,8 @@ final class AppendQueue: Sendable {
     }
 
     func append(
-        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
+        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?,
+        witness: (any AppendWitness)? = nil
     ) -> JournalAppend {
         guard !events.isEmpty || lane != nil else { return .queued(end: next) }
         if let lane,
@@ -96,6 +97,8 @@ final class AppendQueue: Sendable {
                             + " journal.segment_size has room for more"))
             }
             isFirst = state.front.count == 0
+            // Before the writer can take the events: whoever survives this process knows of them.
+            witness?.willQueue(upTo: state.next &+ UInt64(events.count))
             if let key, let lane {
                 let record = LaneRecord(lane, previousEnd: state.lanes[key])
                 state.front.append(bytes, events, of: record, from: origin, position: state.next, receivedAt: now)

@@ -57,6 +57,21 @@ package struct ServiceNotifier: Sendable {
         send("EXTEND_TIMEOUT_USEC=\(max(time.inNanoseconds / 1000, 1))")
     }
 
+    /// Hands descriptors to systemd, which keeps them open after the end of this process and passes them to the next one
+    /// (FDSTORE=1, sd_pid_notify_with_fds(3)). Not polled: an ended socket stays. No effect if the unit has no
+    /// FileDescriptorStoreMax=.
+    /// - Returns: false: there is no service manager.
+    package func keep(_ descriptors: [Int32], name: String) -> Bool {
+        unsafe sd_pid_notify_with_fds(
+            0, 0, "FDSTORE=1\nFDPOLL=0\nFDNAME=\(name)", descriptors, UInt32(clamping: descriptors.count)) > 0
+    }
+
+    /// systemd closes what it keeps under a name.
+    package func forget(name: String) { send("FDSTOREREMOVE=1\nFDNAME=\(name)") }
+
+    /// Waits until systemd has received what was sent before, for a second at most.
+    package func awaitReceipt() { _ = sd_notify_barrier(0, 1_000_000) }
+
     private func send(_ state: String) {
         _ = unsafe sd_notify(0, state)
     }

@@ -40,8 +40,9 @@ package final class WorkerThread: @unchecked Sendable {
         }
     }
 
-    /// Asks the kernel to run the calling thread as soon as it wakes, also while other threads keep all processors busy.
-    /// In return, it runs for a short time at once. For threads that clients wait for and that do little at a time.
+    /// Asks the kernel to run the calling thread as soon as it wakes, also while other threads keep all processors
+    /// busy. In return, it runs for a short time at once. For threads that clients wait for and that do little at a
+    /// time.
     ///
     /// Without effect where the kernel is older than Linux 6.12 or a sandbox forbids it.
     package static func preferLatency() {

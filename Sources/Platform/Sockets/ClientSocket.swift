@@ -70,10 +70,14 @@ extension FileDescriptor {
 
     /// Reads available bytes, at most `limit`, into the beginning of `bytes`.
     package func receive(into bytes: inout [UInt8], limit: Int) -> Received {
+        unsafe bytes.withUnsafeMutableBytes {
+            unsafe receive(into: UnsafeMutableRawBufferPointer(rebasing: $0.prefix(limit)))
+        }
+    }
+
+    func receive(into bytes: UnsafeMutableRawBufferPointer) -> Received {
         while true {
-            let count = unsafe bytes.withUnsafeMutableBufferPointer {
-                unsafe recv(raw, $0.baseAddress, min($0.count, limit), Int32(MSG_DONTWAIT))
-            }
+            let count = unsafe recv(raw, bytes.baseAddress, bytes.count, Int32(MSG_DONTWAIT))
             if count > 0 { return .bytes(count) }
             if count == 0 { return .end }
             switch errno {
@@ -83,6 +87,9 @@ extension FileDescriptor {
             }
         }
     }
+
+    /// How many bytes can be read now (FIONREAD); 0 if the kernel cannot tell.
+    package func availableBytes() -> Int { max(0, Int(clinux_available(raw))) }
 
     /// Sends as many bytes as the socket takes without blocking.
     package func transmit(_ bytes: Span<UInt8>) -> Transmitted {

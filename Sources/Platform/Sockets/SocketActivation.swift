@@ -1,5 +1,6 @@
 import CSystemd
 import Glibc
+import Synchronization
 
 /// Sockets that systemd opened for the daemon and keeps open across restarts (sd_listen_fds(3)). Connections and
 /// messages that arrive during a restart wait in them, and none is refused.
@@ -16,7 +17,12 @@ package final class SocketActivation: Sendable {
         var path: String
     }
 
+    /// The beginning of the names of descriptors that an earlier process of this service has left to this one
+    /// (`ServiceNotifier.keep`). No source has such a name.
+    package static let keptPrefix = "@"
+
     private let sockets: [String: [Inherited]]
+    private let kept: Mutex<[String: Int32]>
 
     /// Takes the descriptors that were passed to this process. Removes the variables that describe them from the
     /// environment, so that no child process claims them. Call in main before other threads are created.
@@ -49,7 +55,13 @@ package final class SocketActivation: Sendable {
     /// Takes ownership of the descriptors, even if it throws.
     package init(owning passed: [(name: String, descriptor: Int32)]) throws(SocketActivationError) {
         var sockets: [String: [Inherited]] = [:]
-        for (name, descriptor) in passed {
+        var kept: [String: Int32] = [:]
+        for (name, descriptor) in passed where name.hasPrefix(Self.keptPrefix) {
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            if let other = kept.updateValue(descriptor, forKey: name) { close(other) }
+        }
+        self.kept = Mutex(kept)
+        for (name, descriptor) in passed where !name.hasPrefix(Self.keptPrefix) {
             // libsystemd sets this too; here it also covers sockets that a test passes.
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
             let isRight =
@@ -58,6 +70,7 @@ package final class SocketActivation: Sendable {
                 : sd_is_socket_unix(descriptor, Int32(SOCK_STREAM.rawValue), 1, nil, 0) > 0
             guard isRight else {
                 for (_, number) in passed { close(number) }
+                self.kept.withLock { $0 = [:] }
                 self.sockets = [:]
                 throw .wrongKind(name: name)
             }
@@ -71,6 +84,12 @@ package final class SocketActivation: Sendable {
         for list in sockets.values {
             for socket in list { close(socket.descriptor) }
         }
+        for descriptor in kept.withLock({ $0.values }) { close(descriptor) }
+    }
+
+    /// The descriptor that an earlier process has left under a name; nil: there is none, or it was taken.
+    package func takeKept(_ name: String) -> FileDescriptor? {
+        kept.withLock { $0.removeValue(forKey: name) }.map { FileDescriptor(owning: $0) }
     }
 
     /// Sorted. Each name is the name of a source, or of a source and `datagramSuffix`.

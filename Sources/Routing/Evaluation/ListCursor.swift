@@ -1,18 +1,18 @@
 import Events
 
 /// Iterates over the items of a valid JSON list without building anything.
-struct ListCursor {
+package struct ListCursor {
     private var position: Int
     private let end: Int
 
     /// - Parameter list: the list with its brackets, as a range of the bytes that `next` gets.
-    init(_ list: Range<Int>) {
+    package init(_ list: Range<Int>) {
         position = list.lowerBound + 1
         end = max(position, list.upperBound - 1)
     }
 
     /// The next item. Its slice counts from the start of `bytes`. Nil: the end.
-    mutating func next(in bytes: Span<UInt8>) -> FieldValue? {
+    package mutating func next(in bytes: Span<UInt8>) -> FieldValue? {
         while position < end, Self.isBetweenItems(bytes[position]) { position += 1 }
         guard position < end else { return nil }
         let start = position

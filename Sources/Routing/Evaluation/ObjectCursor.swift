@@ -1,19 +1,19 @@
 import Events
 
 /// Iterates over the members of a valid JSON object without building anything.
-struct ObjectCursor {
-    struct Member {
+package struct ObjectCursor {
+    package struct Member {
         /// The contents of the key, without quotes.
-        var key: Slice
-        var isKeyEscaped: Bool
-        var value: FieldValue
+        package var key: Slice
+        package var isKeyEscaped: Bool
+        package var value: FieldValue
 
         /// From the key's opening quote to the value's end.
         var range: Range<Int> { Int(key.offset) - 1..<(value.json?.upperBound ?? key.range.upperBound) }
 
         /// The key, with its escapes decoded.
         /// - Parameter bytes: the bytes in which the member was found.
-        func name(in bytes: Span<UInt8>) -> [UInt8] {
+        package func name(in bytes: Span<UInt8>) -> [UInt8] {
             let contents = bytes.extracting(key.range)
             var name: [UInt8] = []
             return isKeyEscaped && JSONText.unescape(contents, into: &name) ? name : [UInt8](copying: contents)
@@ -23,10 +23,10 @@ struct ObjectCursor {
     private var items: ListCursor
 
     /// - Parameter object: the object with its brackets, as a range of the bytes that `next` gets.
-    init(_ object: Range<Int>) { items = ListCursor(object) }
+    package init(_ object: Range<Int>) { items = ListCursor(object) }
 
     /// The next member. Nil: the end.
-    mutating func next(in bytes: Span<UInt8>) -> Member? {
+    package mutating func next(in bytes: Span<UInt8>) -> Member? {
         guard let key = items.next(in: bytes), key.isString else { return nil }
         items.skipColon(in: bytes)
         guard let value = items.next(in: bytes) else { return nil }

@@ -47,9 +47,9 @@ enum ReadingRule: BitwiseCopyable, Sendable {
 }
 
 /// The numbers of the paths that decide where an identify has its traits.
-struct TraitsPaths: BitwiseCopyable, Sendable {
-    static let traits = FieldPath(["traits"])
-    static let context = FieldPath(["context", "traits"])
+package struct TraitsPaths: BitwiseCopyable, Sendable {
+    package static let traits = FieldPath(["traits"])
+    package static let context = FieldPath(["context", "traits"])
 
     let traits: Int
     let context: Int
@@ -66,7 +66,7 @@ struct TraitsPaths: BitwiseCopyable, Sendable {
     }
 
     /// The traits of an event, given the values of `traits` and `context.traits`.
-    static func value(_ traits: FieldValue, _ context: FieldValue, of kind: EventKind) -> FieldValue {
+    package static func value(_ traits: FieldValue, _ context: FieldValue, of kind: EventKind) -> FieldValue {
         areInContext(kind, traits, context) ? context : traits
     }
 

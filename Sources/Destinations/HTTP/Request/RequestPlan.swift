@@ -61,8 +61,8 @@ struct RequestPlan {
         }
     }
 
-    private static func request(
-        for place: Int, of batch: OutboundBatch, _ kinds: [HTTPRequest], at time: Int64
+    static func request(
+        for place: Int, of batch: borrowing OutboundBatch, _ kinds: [HTTPRequest], at time: Int64
     ) throws(RequestText.Refusal) -> Request {
         let event = batch.events[place]
         var envelope: RequestEnvelope?

@@ -5,8 +5,8 @@ import TrackingPlan
 
 struct PlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plan", abstract: "Check a tracking plan, or generate code from it.",
-        subcommands: [PlanCheck.self, PlanGenerate.self])
+        commandName: "plan", abstract: "Check a tracking plan, generate code from it, or infer one from events.",
+        subcommands: [PlanCheck.self, PlanGenerate.self, PlanInfer.self])
 }
 
 struct PlanCheck: ParsableCommand {

@@ -19,7 +19,7 @@ struct ReplayWait {
             guard let replay = report.destinations[destination]?.replay, replay.id == id else { break }
             last = replay
             if replay.state.isOver { break }
-            var shown = bar ?? ProgressBar(total: Int(clamping: replay.end - min(replay.start, replay.end)))
+            var shown = bar ?? ProgressBar("replay", total: Int(clamping: replay.end - min(replay.start, replay.end)))
             let trouble =
                 replay.lastError.map { replay.state == .running ? "" : ", \(replay.state.rawValue): \($0)" } ?? ""
             shown.show(

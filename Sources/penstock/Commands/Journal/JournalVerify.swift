@@ -10,7 +10,8 @@ struct JournalVerify: ParsableCommand {
         commandName: "verify", abstract: "Read the whole journal and report damage.",
         discussion: """
             Checks the segments and their seals, the two slots of the cursor file, the manifest and the dead letters. \
-            For each gap, reports the missing positions and the receive times of the events before and after it.
+            For each gap, reports the missing positions and the receive times of the events before and after it. If \
+            stderr is a terminal, a line shows the progress.
 
             \(exitCodes)
 
@@ -25,7 +26,16 @@ struct JournalVerify: ParsableCommand {
     var json = false
 
     func run() throws {
-        let found = try journal.read { try $0.inspect() }
+        var bar: ProgressBar?
+        defer { bar?.clear() }
+        let found = try journal.read { journal in
+            try journal.inspect { done, total in
+                var shown = bar ?? ProgressBar("verify", total: total)
+                shown.show(done: done, note: Readable.size(UInt64(clamping: done)))
+                bar = shown
+            }
+        }
+        bar?.clear()
         var output = ResultStream()
         output.write(json ? try found.json() + "\n" : text(found))
         try output.finish()

@@ -1,0 +1,61 @@
+import Events
+import Platform
+
+extension ClientConnection {
+    /// Checks the client's time limits. Called about once a second.
+    /// - Returns: whether the connection needs a turn now.
+    func check(at now: Instant) -> Bool {
+        guard isOpen else { return false }
+        let limits = admission.limits
+        slot?.rest()
+        if stream.isStalled, stream.giveUp(at: now, through: admission) { return true }
+        if let endedSince {
+            if isWaitingForDisk || stream.isStalled {
+                self.endedSince = now
+                return false
+            }
+            // The client does not read its last answers.
+            guard now - endedSince >= limits.lineTimeout else { return false }
+            peerIsGone()
+            return true
+        }
+        // Time counts against the client only if everything that it sent has been read and processed.
+        guard !transport.canRead, !isQueued, !stream.isStalled, taken == pending.count, transport.unsent == 0 else {
+            return false
+        }
+        if isInTheMiddle {
+            guard now - lineSince >= limits.lineTimeout else { return false }
+            end(
+                .lineTimeout, .lineTimeout,
+                "a line or request was not finished within \(Readable.duration(limits.lineTimeout)) (line_timeout);"
+                    + " send each event as one line, and each request at once",
+                at: now)
+            return true
+        }
+        if let timeout = limits.idleTimeout, now - lastByte >= timeout, !stream.isWaitingForDisk {
+            let silence = Readable.duration(timeout)
+            listener.notices.note(
+                .idleTimeout, "the connection of \(user) is closed: it sent nothing for \(silence) (idle_timeout)")
+            // It may have sent something just now.
+            leave()
+            return true
+        }
+        return false
+    }
+
+    /// Closes an idle connection, to make room for another one or because of its silence. Anything that the client has
+    /// sent since it was chosen is processed first.
+    func leave() {
+        isLeaving = true
+        transport.canRead = true
+    }
+
+    func noteTooManyRefusals() {
+        let limit = admission.limits.maximumConsecutiveRefusals
+        listener.notices.note(
+            .maximumConsecutiveRefusals,
+            "the connection of \(user) is closed: \(limit) of its lines in a row were refused")
+        pending = []
+        taken = 0
+    }
+}
