@@ -75,6 +75,11 @@ function seconds(number) {
   if (number < 172_800) return `${Math.round(number / 3600)} h`;
   return `${Math.round(number / 86_400)} d`;
 }
+/** A short time: 820 µs, 12 ms, 1.4 s. */
+function duration(number) {
+  if (number >= 1) return number < 10 ? `${number.toPrecision(2)} s` : seconds(number);
+  return number >= 0.001 ? `${Number((number * 1e3).toPrecision(2))} ms` : `${Math.round(number * 1e6)} µs`;
+}
 const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 const clock = (text) => /T(\d\d:\d\d:\d\d(\.\d{3})?)/.exec(text ?? "")?.[1] ?? "";
 

@@ -34,10 +34,10 @@ function overviewView() {
       make("div", { class: "scroll" }, make("table", {},
         make("thead", {}, make("tr", {},
           [
-            "Destination", "State", "Delivered, last hour", "Per second", "Lag", "Filtered",
+            "Destination", "State", "Delivered, last hour", "Per second", "Latency p99", "Lag", "Filtered",
             "Retries", "Dead letters", "",
           ].map(
-            (title, index) => make("th", { scope: "col", class: index >= 3 && index <= 7 ? "number" : "" }, title)))),
+            (title, index) => make("th", { scope: "col", class: index >= 3 && index <= 8 ? "number" : "" }, title)))),
         table))),
     reasons);
 
@@ -120,8 +120,8 @@ function overviewView() {
         row = {
           element: make("tr", {}),
           cells: Array.from(
-            { length: 9 },
-            (_, index) => make("td", { class: index >= 3 && index <= 7 ? "number" : "" }),
+            { length: 10 },
+            (_, index) => make("td", { class: index >= 3 && index <= 8 ? "number" : "" }),
           ),
           text: "",
         };
@@ -137,7 +137,7 @@ function overviewView() {
       const text = JSON.stringify([destination, about, values]);
       if (text === row.text) continue;
       row.text = text;
-      const [title, state, spark, rate, lag, filtered, retries, dead, action] = row.cells;
+      const [title, state, spark, rate, latency, lag, filtered, retries, dead, action] = row.cells;
       put(title, make("div", { class: "destination-name" }, make("strong", {}, isolated(name)),
         about ? make("small", { title: about.target },
           `${about.preset ?? about.kind} · `, isolated(about.target),
@@ -149,6 +149,8 @@ function overviewView() {
               ? ` · next attempt in ${seconds(destination.next_attempt_seconds)}` : "") : null);
       put(spark, make("div", { class: "tone-2" }, sparkline(values, `${name}: delivered in the last hour`, 26)));
       put(rate, short(destination.events_per_second));
+      put(latency, destination.latency_seconds ? duration(destination.latency_seconds.p99)
+        : make("span", { class: "muted" }, "–"));
       put(lag, destination.lag_events === 0 ? make("span", { class: "muted" }, "none")
         : [short(destination.lag_events), make("span", { class: "muted" }, ` · ${seconds(destination.lag_seconds)}`)]);
       put(filtered, short(destination.filtered));
