@@ -46,8 +46,8 @@ struct DegradedReasons {
     private var ofDamage: [String] {
         guard damage > 0 else { return [] }
         return [
-            "the journal lost \(counted(damage, "position")) to damage: see penstock journal verify, check the disk, then "
-                + "delete the copies in quarantine/"
+            "the journal lost \(counted(damage, "position")) to damage: see penstock journal verify, check the disk, "
+                + "then delete the copies in quarantine/"
         ]
     }
 
