@@ -12,8 +12,8 @@
 //   stall another.
 // - Memory is bounded. A client holds at most the bytes of one read, one unfinished line and its unread answers. All
 //   clients of a source together hold at most `max_buffered`.
-// - With a `ClientKeeper`, clients of Unix sockets outlive the process, however it ends: what was read of a client and is
-//   not durable lies in memory that another process holds, beside what the next process must know (`ClientRecord`).
+// - With a `ClientKeeper`, clients of Unix sockets outlive the process, however it ends: what was read of a client and
+//   is not durable lies in memory that another process holds, beside what the next process must know (`ClientRecord`).
 //
 // Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`): one
 // for clients that send little, some for clients that send much. Each waits in epoll(7) and reads no more from a client
@@ -221,8 +221,8 @@ package final class Ingest: Sendable {
     }
 
     /// Reads what clients have sent before this call, and no more, until all of it is settled or the deadline passes. A
-    /// client that keeps on sending does not delay the end. Unread bytes are in the kernel, which discards them when the
-    /// connection is closed.
+    /// client that keeps on sending does not delay the end. Unread bytes are in the kernel, which discards them when
+    /// the connection is closed.
     ///
     /// It is the end if nothing arrived for `quietTime`, every event loop checked all of its sockets several times
     /// meanwhile (on a busy machine, elapsed time alone proves nothing), and no client waits for the journal. Messages

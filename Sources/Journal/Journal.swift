@@ -242,10 +242,7 @@ package final class Journal: Sendable {
         lifecycle.withLock { lifecycle in
             let (writer, keeper) = begin(&lifecycle, onDurable)
             lifecycle.running = Running(
-                writer: WorkerThread(name: "journal-writer") {
-                    WorkerThread.preferLatency()
-                    self.write(writer, onSpace)
-                },
+                writer: WorkerThread(name: "journal-writer") { self.write(writer, onSpace) },
                 keeper: WorkerThread(name: "journal-keeper") { self.keep(keeper, onSpace) })
         }
     }
@@ -302,6 +299,7 @@ package final class Journal: Sendable {
     }
 
     private func write(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) {
+        WorkerThread.preferLatency()
         // The number of segments that the queued events may need.
         var attempts = 2 * context.options.queueBytes / context.options.segmentSize + 3
         while true {

@@ -89,8 +89,8 @@ extension Section where Target == SourceDraft {
             "the maximum time without data from a client; after it, the client is disconnected"),
         Field(
             "keep_connections", \.source.keepsConnections, .flag,
-            "whether connections to the socket survive a restart, an upgrade and a crash of the daemon, without a lost or"
-                + " repeated event; it needs systemd"),
+            "whether connections to the socket survive a restart, an upgrade and a crash of the daemon, without a lost"
+                + " or repeated event; it needs systemd"),
         Field(
             "datagram", \.source.datagram, .path, default: "none",
             "a Unix datagram socket beside the stream; each datagram is one event"),

@@ -1,15 +1,17 @@
 import Platform
 import Synchronization
 
-/// Keeps the connections of Unix sockets beyond the end of this process: their sockets in a `SocketVault`, their state in
-/// a `KeptMemory`. systemd holds both (`ServiceNotifier.keep`), so they are there after a restart, an upgrade and a crash.
+/// Keeps the connections of Unix sockets beyond the end of this process: their sockets in a `SocketVault`, their state
+/// in a `KeptMemory`. systemd holds both (`ServiceNotifier.keep`), so they are there after a restart, an upgrade and a
+/// crash.
 ///
 /// A client for which there is no place is served as if nothing were kept.
 ///
-/// Threads: the accepting thread, which adds clients and removes those that are gone from the vault. Event loops release
-/// places. The main thread takes what an earlier process has left, before the others start.
+/// Threads: the accepting thread, which adds clients and removes those that are gone from the vault. Event loops
+/// release places. The main thread takes what an earlier process has left, before the others start.
 package final class ClientKeeper: @unchecked Sendable {
-    /// Clients. Bounded, because older kernels look at every socket that is in a queue whenever a Unix socket is closed.
+    /// Clients. Bounded, because older kernels look at every socket that is in a queue whenever a Unix socket is
+    /// closed.
     static let capacity = 2048
     private static let magic: UInt64 = 0x31_7374_6E65_696C_63  // "clients1"
     private static let header = 4096

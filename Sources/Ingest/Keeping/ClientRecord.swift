@@ -5,18 +5,18 @@ protocol RecordWords: AnyObject {
 
 /// What the next process must know of one client: how much of its stream was read, and how far that is settled.
 ///
-/// Offsets count the bytes of the client's stream from its beginning. The bytes from `restart` up to `consumed` have left
-/// the kernel and are not settled: they are in the client's ring, a part of the kept memory into which the socket is read.
-/// The client's events up to an entry's offset are in the journal once the journal holds all positions below the entry's
-/// end.
+/// Offsets count the bytes of the client's stream from its beginning. The bytes from `restart` up to `consumed` have
+/// left the kernel and are not settled: they are in the client's ring, a part of the kept memory into which the socket
+/// is read. The client's events up to an entry's offset are in the journal once the journal holds all positions below
+/// the entry's end.
 ///
 /// A process can be killed between any two stores and calls:
 ///
 /// - An entry is stored before its events can become durable. If they never do, the next process reads them again from
 ///   the ring.
-/// - The kernel counts what is read: it moves the socket's peek offset (SO_PEEK_OFF, socket(7)) back by as much. Nothing
-///   is ever peeked, so `limit` minus that offset is what was read, even if the process was killed in the middle of the
-///   call. While the offset is set anew, `isExact` is 1, and `exact` tells it.
+/// - The kernel counts what is read: it moves the socket's peek offset (SO_PEEK_OFF, socket(7)) back by as much.
+///   Nothing is ever peeked, so `limit` minus that offset is what was read, even if the process was killed in the
+///   middle of the call. While the offset is set anew, `isExact` is 1, and `exact` tells it.
 ///
 /// Pure. Belongs to the client's event loop.
 final class ClientRecord {
@@ -113,7 +113,8 @@ final class ClientRecord {
         words[Word.cookie] = cookie
     }
 
-    /// The record that an earlier process has left. Entries whose events are not durable are dropped. `arm` must follow.
+    /// The record that an earlier process has left. Entries whose events are not durable are dropped. `arm` must
+    /// follow.
     /// - Parameters:
     ///   - peekOffset: the kernel's.
     ///   - durable: the end of the journal: nothing was appended since.

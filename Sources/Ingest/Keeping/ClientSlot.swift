@@ -1,8 +1,8 @@
 import Events
 import Platform
 
-/// The place of one client in the memory that outlives the process. Belongs to the client's event loop; a new one, to the
-/// accepting thread first.
+/// The place of one client in the memory that outlives the process. Belongs to the client's event loop; a new one, to
+/// the accepting thread first.
 final class ClientSlot: AppendWitness {
     /// Bytes of a client's ring: at first, and at most. It grows for a client that fills it, as long as all rings
     /// together stay within `ClientKeeper.mostMemory`.

@@ -2,7 +2,8 @@ import Platform
 
 /// What a connection does so that the next process can go on with it. Without a slot, nothing.
 extension ClientConnection {
-    /// Whether something that it took is not durable yet. If its connection outlives the process, it is not closed before.
+    /// Whether something that it took is not durable yet. If its connection outlives the process, it is not closed
+    /// before.
     var isWaitingForDisk: Bool { stream.isWaitingForDisk || slot?.record.isWaiting ?? false }
 
     /// Bytes of an unfinished line or request in its ring.

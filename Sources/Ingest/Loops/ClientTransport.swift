@@ -135,8 +135,8 @@ struct ClientTransport: ~Copyable {
         return true
     }
 
-    /// The kernel takes a few bytes at once or none of them. So no answer is ever sent in part, and the next process can
-    /// send the next one.
+    /// The kernel takes a few bytes at once or none of them. So no answer is ever sent in part, and the next process
+    /// can send the next one.
     private func wholeLines(_ bytes: [UInt8]) -> Int {
         let most = sent + Self.sentAtOnce
         guard bytes.count > most else { return bytes.count }

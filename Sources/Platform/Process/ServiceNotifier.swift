@@ -57,8 +57,8 @@ package struct ServiceNotifier: Sendable {
         send("EXTEND_TIMEOUT_USEC=\(max(time.inNanoseconds / 1000, 1))")
     }
 
-    /// Hands descriptors to systemd, which keeps them open after the end of this process and passes them to the next one
-    /// (FDSTORE=1, sd_pid_notify_with_fds(3)). Not polled: an ended socket stays. No effect if the unit has no
+    /// Hands descriptors to systemd, which keeps them open after the end of this process and passes them to the next
+    /// one (FDSTORE=1, sd_pid_notify_with_fds(3)). Not polled: an ended socket stays. No effect if the unit has no
     /// FileDescriptorStoreMax=.
     /// - Returns: false: there is no service manager.
     package func keep(_ descriptors: [Int32], name: String) -> Bool {
