@@ -303,6 +303,7 @@ package final class Daemon {
                     telemetry.emit(DeadLettersNotExpired(detail: "\(error)"))
                 }
             }
+            status.lookForDamage()
             status.lookUp(status.unknownTimes(), while: { !interruption.isRaised })
             if let refused, Self.runs(configuration, options) { status.forget(refused) }
         }

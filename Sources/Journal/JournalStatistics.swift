@@ -48,4 +48,8 @@ extension Journal {
             retainSize: context.options.retainSize, retainTime: context.options.retainTime,
             whenFull: context.options.whenFull, removedForSpace: segments.removedForSpace, dropped: cursors.dropped)
     }
+
+    /// The number of positions lost to damage that somebody has to look at. It falls to 0 when the copies in
+    /// `quarantine/` are deleted, or when retention has removed the damaged segments. Blocks on the disk.
+    package func unresolvedDamage() -> UInt64 { quarantine.unresolved(from: firstPosition) }
 }

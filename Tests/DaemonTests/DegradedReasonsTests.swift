@@ -37,6 +37,13 @@ import Testing
         #expect(DegradedReasons(journal: Self.journal(state, error), destinations: [:]).list == [reason])
     }
 
+    @Test func `damage of the journal is a reason that says what to do`() {
+        #expect(
+            DegradedReasons(journal: Self.journal(), destinations: [:], damage: 1).list == [
+                "the journal lost 1 position to damage: see penstock journal verify, check the disk, then delete the copies in quarantine/"
+            ])
+    }
+
     @Test func `a destination that is not up is a reason, with its error and lag`() {
         let reasons = DegradedReasons(
             journal: Self.journal(),

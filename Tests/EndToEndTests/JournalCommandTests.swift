@@ -1,3 +1,4 @@
+import Control
 import Foundation
 import TestSupport
 import Testing
@@ -124,6 +125,28 @@ import Testing
         #expect(FileManager.default.contents(atPath: daemon.path(Self.segment)) == damaged, "nothing is written")
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: daemon.path("journal")).contains("quarantine") == false)
+    }
+
+    @Test func `the daemon is degraded by damage until the copy of the bytes is deleted`() throws {
+        let daemon = try daemon()
+        #expect(daemon.terminate() == 0)
+        var bytes = try #require(FileManager.default.contents(atPath: daemon.path(Self.segment)))
+        let place = try #require(bytes.range(of: Data("m-0000004".utf8))?.lowerBound)
+        bytes[place] ^= 4
+        try bytes.write(to: URL(filePath: daemon.path(Self.segment)))
+
+        let reason = "the journal lost 1 position to damage: "
+        try daemon.start()
+        try eventually("the damage is a reason") {
+            try daemon.status().reasons.contains { $0.hasPrefix(reason) }
+        }
+        let status = try daemon.penstock("status")
+        #expect(status.status == 1 && status.output.hasPrefix("degraded"), "\(status.output)")
+        let copies = try FileManager.default.contentsOfDirectory(atPath: daemon.path("journal/quarantine"))
+        #expect(copies.count == 1)
+        for copy in copies { try FileManager.default.removeItem(atPath: daemon.path("journal/quarantine/\(copy)")) }
+        try eventually("the daemon is healthy again") { try daemon.status().reasons == [] }
+        #expect(try daemon.status().journal.damaged == 1, "the count of lost positions stays")
     }
 
     @Test func `an unreadable journal has its own exit status`() throws {

@@ -25,13 +25,15 @@ struct DegradedReasons {
     /// The number of clients that each source has disconnected or turned away within `RecentGrowthWindow.length`, by
     /// the limit's key.
     var recentLimits: [String: [String: UInt64]] = [:]
+    /// The number of positions lost to damage that nobody has dealt with.
+    var damage: UInt64 = 0
     /// Why clients wait to be accepted; nil if none waits.
     var descriptors: String?
 
     /// Refusal reasons that are limits of the daemon, not errors in the events.
     static let limits: Set<String> = ["rate_limited", "journal_full"]
 
-    var list: [String] { ofJournal + ofDaemon + ofSources + ofClients + ofDestinations }
+    var list: [String] { ofJournal + ofDamage + ofDaemon + ofSources + ofClients + ofDestinations }
 
     private var ofJournal: [String] {
         switch journal.state {
@@ -39,6 +41,14 @@ struct DegradedReasons {
         case .full: [journal.lastError?.withControlCharactersEscaped ?? "journal full"]
         case .failed: ["journal cannot be written" + because(journal.lastError)]
         }
+    }
+
+    private var ofDamage: [String] {
+        guard damage > 0 else { return [] }
+        return [
+            "the journal lost \(counted(damage, "position")) to damage: see penstock journal verify, check the disk, "
+                + "then delete the copies in quarantine/"
+        ]
     }
 
     private var ofDaemon: [String] {

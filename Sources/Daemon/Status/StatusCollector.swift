@@ -39,6 +39,8 @@ final class StatusCollector: Sendable {
     private struct Condition {
         var stuckThreads: [String: Duration] = [:]
         var refusedReload: StatusReport.RefusedReload?
+        /// Positions lost to damage that nobody has dealt with.
+        var damage: UInt64 = 0
         var isStopping = false
         /// The URL of the metrics.
         var metrics: String?
@@ -139,6 +141,12 @@ final class StatusCollector: Sendable {
             else { continue }
             receiveTimes.withLock { $0.note(event.receivedAt, of: position, for: name) }
         }
+    }
+
+    /// Looks whether somebody has dealt with the journal's damage. May block on the disk.
+    func lookForDamage() {
+        let damage = journal.unresolvedDamage()
+        condition.withLock { $0.damage = damage }
     }
 
     /// The memory of message ids of each source that deduplicates.
@@ -276,7 +284,7 @@ final class StatusCollector: Sendable {
             refusedReload: condition.refusedReload, fallingBehind: recent.2, recentDeadLetters: recent.0,
             recentRefusals: recent.1.reduce(into: [:]) { $0[$1.key.source, default: [:]][$1.key.reason] = $1.value },
             recentLimits: recent.3.reduce(into: [:]) { $0[$1.key.source, default: [:]][$1.key.reason] = $1.value },
-            descriptors: descriptors.problem)
+            damage: condition.damage, descriptors: descriptors.problem)
         return StatusReport(
             reasons: reasons.list, version: Release.version,
             uptimeSeconds: Double((clock.now() - started).inNanoseconds) / 1e9,

@@ -35,6 +35,14 @@ package struct Gap: Sendable, Equatable {
         }
     }
 
+    /// Acknowledged events were lost, and not because `journal` options allow it.
+    var isLoss: Bool {
+        switch reason {
+        case .damaged, .segmentMissing, .endMissing: true
+        case .interrupted, .removed: false
+        }
+    }
+
     package var positions: Range<UInt64>
     package var reason: Reason
     /// The segment file, and the byte range in it.

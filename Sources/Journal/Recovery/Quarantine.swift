@@ -23,6 +23,17 @@ final class Quarantine: Sendable {
 
     var gaps: (known: [Gap], count: Int) { state.withLock { ($0.gaps, $0.count) } }
 
+    /// The number of positions from `first` on that were acknowledged, are lost, and still need somebody: the copy of
+    /// their bytes is in `quarantine/`, or there is none because a file is missing. Blocks on the disk.
+    func unresolved(from first: UInt64) -> UInt64 {
+        gaps.known.reduce(0) { sum, gap in
+            guard gap.isLoss, gap.positions.upperBound > first else { return sum }
+            // A copy that cannot be looked up counts as present.
+            if let copy = gap.copy, case .some(.none) = try? context.disk.status(copy) { return sum }
+            return sum.saturatingAdd(gap.positions.length)
+        }
+    }
+
     /// Records a gap and reports it, unless it is known already.
     func report(_ gap: Gap, file: (any DiskFile)?) {
         let new = state.withLock { state in

@@ -10,6 +10,7 @@ struct Status: ParsableCommand {
             The daemon is healthy or degraded. If it is degraded, the lines below the first line give the reasons, the \
             most urgent first. The daemon is degraded while one of these conditions holds:
               - The journal is full or cannot be written.
+              - Damage of the journal's files lost events, and the copies of the damaged bytes are still in quarantine/.
               - A thread has made no progress for 5 s.
               - A reload was refused, and the configuration files still differ from the running configuration.
               - A source refused events in the last 5 minutes because the journal is full.
