@@ -3,7 +3,7 @@ import Foundation
 
 /// A source plugin in this process, and a host's part around it. Each offer is one commit of the journal.
 ///
-/// `@unchecked`: all state is guarded by `condition`.
+/// The end of its last reference ends the source. `@unchecked`: its state is in `StageState`.
 @safe package final class SourceStage: @unchecked Sendable {
     package struct Options: Sendable {
         package var name = "in"
@@ -15,38 +15,8 @@ import Foundation
         package init() {}
     }
 
-    private struct Offer {
-        var token: UInt64
-        var lane: String
-        var position: [UInt8]
-        var events: [String]
-        var bytes: Int
-    }
-
-    private struct State {
-        var queue: [Offer] = []
-        var bytes = 0
-        var isHeld = false
-        var wasBusy = false
-        var hasStopped = false
-        var hasCrashed = false
-        var isEnded = false
-        var openLanes: Set<String> = []
-        var problem: String?
-        var problems: [String] = []
-        var failure: String?
-        var log: [String] = []
-        var counters: [String: UInt64] = [:]
-        var gauges: [String: Double] = [:]
-        var violations: [String] = []
-        var offers = 0
-        var busy = 0
-    }
-
     package let journal: LaneJournal
-    private let options: Options
-    private let condition = NSCondition()
-    private var state = State()
+    private let shared: StageState
     /// One [worker] call at a time.
     private let worker = NSRecursiveLock()
     private let committed = DispatchSemaphore(value: 0)
@@ -75,12 +45,12 @@ import Foundation
     ) throws {
         var options = Options()
         configure(&options)
-        self.options = options
+        shared = StageState(options)
         self.journal = journal
         unsafe host.initialize(
             to: penstock_host(
                 struct_size: UInt32(MemoryLayout<penstock_host>.size), reserved: 0,
-                context: Unmanaged.passUnretained(self).toOpaque(), destination: strdup(options.name),
+                context: Unmanaged.passUnretained(shared).toOpaque(), destination: strdup(options.name),
                 journal: strdup(journal.id), complete: nil, ready: nil, log_enabled: logEnabled, log: writeLog,
                 counter_add: addToCounter, gauge_set: setGauge, extension: nil))
         unsafe source.initialize(
@@ -117,18 +87,18 @@ import Foundation
         unsafe source.deallocate()
     }
 
-    package var problem: String? { read(\.problem) }
+    package var problem: String? { shared.read(\.problem) }
     /// All problems that were shown.
-    package var problems: [String] { read(\.problems) }
-    package var failure: String? { read(\.failure) }
-    package var openLanes: Set<String> { read(\.openLanes) }
-    package var counters: [String: UInt64] { read(\.counters) }
-    package var gauges: [String: Double] { read(\.gauges) }
-    package var log: [String] { read(\.log) }
-    package var offerCount: Int { read(\.offers) }
-    package var busyCount: Int { read(\.busy) }
+    package var problems: [String] { shared.read(\.problems) }
+    package var failure: String? { shared.read(\.failure) }
+    package var openLanes: Set<String> { shared.read(\.openLanes) }
+    package var counters: [String: UInt64] { shared.read(\.counters) }
+    package var gauges: [String: Double] { shared.read(\.gauges) }
+    package var log: [String] { shared.read(\.log) }
+    package var offerCount: Int { shared.read(\.offers) }
+    package var busyCount: Int { shared.read(\.busy) }
     /// What the source did that the contract forbids.
-    package var violations: [String] { read(\.violations) }
+    package var violations: [String] { shared.read(\.violations) }
 
     package func connect() throws {
         unsafe try check { unsafe instance.connect?(instance.context, $0, $1) ?? PENSTOCK_OK }
@@ -155,22 +125,24 @@ import Foundation
     }
 
     /// Offers are taken, but not committed, until `release`.
-    package func hold() { write { $0.isHeld = true } }
-    package func release() { write { $0.isHeld = false } }
+    package func hold() { shared.write { $0.isHeld = true } }
+    package func release() { shared.write { $0.isHeld = false } }
 
     /// Ends the instance in order: all offers become durable.
     package func close() {
         guard !isDestroyed else { return }
         callStop()
         let end = Date() + 30
-        condition.withLock { while !state.queue.isEmpty, !state.isHeld, condition.wait(until: end) {} }
+        shared.condition.withLock {
+            while !shared.state.queue.isEmpty, !shared.state.isHeld, shared.condition.wait(until: end) {}
+        }
         destroy()
     }
 
     /// Ends the instance as if its process was killed: it is told of nothing that becomes durable.
     package func crash() {
         guard !isDestroyed else { return }
-        write { state in
+        shared.write { state in
             state.hasCrashed = true
             state.queue = []
         }
@@ -181,23 +153,14 @@ import Foundation
     /// What `close` begins with.
     package func callStop() {
         worker.withLock { unsafe instance.stop(instance.context) }
-        write { $0.hasStopped = true }
+        shared.write { $0.hasStopped = true }
     }
 
     private func destroy() {
         isDestroyed = true
-        write { $0.isEnded = true }
+        shared.write { $0.isEnded = true }
         committed.wait()
         worker.withLock { unsafe instance.destroy(instance.context) }
-    }
-
-    private func read<Value>(_ body: (State) -> Value) -> Value { condition.withLock { body(state) } }
-
-    private func write(_ body: (inout State) -> Void) {
-        condition.withLock {
-            body(&state)
-            condition.broadcast()
-        }
     }
 
     private func check(_ call: (UnsafeMutablePointer<CChar>, Int) -> Int32) throws {
@@ -213,28 +176,30 @@ import Foundation
 
     fileprivate func commitOffers() {
         while true {
-            let next: (Offer, Bool)? = condition.withLock {
-                while state.queue.isEmpty || state.isHeld, !state.isEnded { condition.wait() }
-                guard !state.isEnded else { return nil }
-                let offer = state.queue.removeFirst()
-                state.bytes -= offer.bytes
-                let isReady = state.wasBusy && state.bytes <= options.window / 2
-                if isReady { state.wasBusy = false }
+            let next: (StageState.Offer, Bool)? = shared.condition.withLock {
+                while shared.state.queue.isEmpty || shared.state.isHeld, !shared.state.isEnded {
+                    shared.condition.wait()
+                }
+                guard !shared.state.isEnded else { return nil }
+                let offer = shared.state.queue.removeFirst()
+                shared.state.bytes -= offer.bytes
+                let isReady = shared.state.wasBusy && shared.state.bytes <= shared.options.window / 2
+                if isReady { shared.state.wasBusy = false }
                 // The commit is part of it: a crash comes before or after both.
                 return (offer, isReady)
             }
             guard let (offer, isReady) = next else { break }
             let refused = journal.commit(offer.lane, offer.position, offer.events)
             worker.withLock {
-                guard !read(\.hasCrashed) else { return }
+                guard !shared.read(\.hasCrashed) else { return }
                 tell(offer, refused)
                 if isReady { unsafe instance.ready?(instance.context) }
             }
-            condition.withLock { condition.broadcast() }
+            shared.condition.withLock { shared.condition.broadcast() }
         }
     }
 
-    private func tell(_ offer: Offer, _ refused: [Int]) {
+    private func tell(_ offer: StageState.Offer, _ refused: [Int]) {
         unsafe Self.withString(Array("not a JSON object".utf8)) { reason in
             let refusals = unsafe refused.map {
                 unsafe penstock_refusal(index: UInt32($0), reserved: 0, reason: reason)
@@ -261,52 +226,6 @@ import Foundation
         }
     }
 
-    fileprivate func take(_ offer: penstock_offer) -> String? {
-        let events = unsafe (0..<Int(offer.count)).map { unsafe Self.text(offer.events[$0]) }
-        let name = unsafe Self.text(offer.lane.name)
-        let position = unsafe Array(Self.bytes(offer.lane.position))
-        let bytes = events.reduce(0) { $0 + $1.utf8.count }
-        guard 1...64 ~= name.utf8.count, position.count <= 64 else { return "the lane \(name) is not valid" }
-        if events.count > options.maxOfferEvents || (events.count > 1 && bytes > options.maxOfferBytes) {
-            return "the offer is too large: \(events.count) events, \(bytes) bytes"
-        }
-        return condition.withLock {
-            if state.hasStopped { state.violations.append("an offer after stop") }
-            if !state.queue.isEmpty, state.bytes + bytes > options.window {
-                state.wasBusy = true
-                state.busy += 1
-                return ""
-            }
-            state.offers += 1
-            if !state.hasCrashed {
-                state.queue.append(
-                    unsafe Offer(token: offer.token, lane: name, position: position, events: events, bytes: bytes))
-                state.bytes += bytes
-            }
-            condition.broadcast()
-            return nil
-        }
-    }
-
-    fileprivate func add(_ name: String, _ amount: UInt64) { write { $0.counters[name, default: 0] += amount } }
-    fileprivate func set(_ name: String, _ value: Double) { write { $0.gauges[name] = value } }
-    fileprivate func note(_ line: String) { write { $0.log.append(line) } }
-    fileprivate func opened(_ lane: String) { write { $0.openLanes.insert(lane) } }
-    fileprivate func closed(_ lane: String) { write { $0.openLanes.remove(lane) } }
-    fileprivate func failed(_ reason: String) { write { $0.failure = reason } }
-    fileprivate func show(_ problem: String?) {
-        write { state in
-            state.problem = problem
-            if let problem { state.problems.append(problem) }
-        }
-    }
-
-    fileprivate static func bytes(_ string: penstock_string) -> UnsafeRawBufferPointer {
-        unsafe UnsafeRawBufferPointer(start: string.data, count: string.length)
-    }
-    fileprivate static func text(_ string: penstock_string) -> String {
-        unsafe String(decoding: bytes(string), as: UTF8.self)
-    }
 }
 
 /// A stage that exists.
@@ -322,9 +241,11 @@ import Foundation
 
 private typealias HostPointer = UnsafePointer<penstock_host>?
 
-private func stage(_ host: HostPointer) -> SourceStage {
+/// Not the stage itself: a reference of a call could be its last one, and the source would be ended on its own thread,
+/// which would wait for itself.
+private func stage(_ host: HostPointer) -> StageState {
     guard let context = unsafe host?.pointee.context else { preconditionFailure("the plugin passed no host") }
-    return unsafe Unmanaged<SourceStage>.fromOpaque(context).takeUnretainedValue()
+    return unsafe Unmanaged<StageState>.fromOpaque(context).takeUnretainedValue()
 }
 
 private func takeOffer(
@@ -338,11 +259,11 @@ private func takeOffer(
 }
 
 private func openLane(_ host: HostPointer, _ lane: penstock_string) {
-    unsafe stage(host).opened(SourceStage.text(lane))
+    unsafe stage(host).opened(StageState.text(lane))
 }
 
 private func closeLane(_ host: HostPointer, _ lane: penstock_string) {
-    unsafe stage(host).closed(SourceStage.text(lane))
+    unsafe stage(host).closed(StageState.text(lane))
 }
 
 private func showProblem(_ host: HostPointer, _ problem: UnsafePointer<CChar>?) {
