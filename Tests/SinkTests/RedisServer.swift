@@ -56,6 +56,9 @@ final class RedisServer: @unchecked Sendable {
 
     func signal(_ number: Int32) { if process.isRunning { _ = Glibc.kill(process.processIdentifier, number) } }
 
+    /// The number of entries of the stream `events`; 0 while the server does not answer.
+    func length() -> Int { (try? ask("XLEN", "events")).flatMap { Int($0) } ?? 0 }
+
     /// The reply to a command, as redis-cli prints it.
     @discardableResult
     func ask(_ words: String...) throws -> String {
