@@ -25,7 +25,7 @@ final class RedisServer: @unchecked Sendable {
         return text.split(separator: "\n").suffix(60).joined(separator: "\n")
     }
 
-    /// Starts the server and waits until it answers.
+    /// Starts the server and waits until it answers commands. (While it reads its data it answers LOADING.)
     func start(_ more: [String] = [], waiting: Bool = true) throws {
         try? FileManager.default.removeItem(atPath: socket)
         process = Process()
@@ -38,8 +38,13 @@ final class RedisServer: @unchecked Sendable {
         try process.run()
         let socket = socket
         guard pluginEventually({ FileManager.default.fileExists(atPath: socket) }),
-            !waiting || pluginEventually({ (try? self.ask("PING"))?.isEmpty == false })
+            !waiting || pluginEventually({ self.isReady })
         else { throw TestProblem(description: "redis-server does not start: see \(directory.path)/redis.log") }
+    }
+
+    private var isReady: Bool {
+        guard let reply = try? ask("PING") else { return false }
+        return !reply.isEmpty && !reply.contains("LOADING")
     }
 
     func kill() {
