@@ -115,12 +115,17 @@ final class ClientConnection {
     /// Leaves its event loop for the one with this number. The caller hands it over, and uses it no more.
     func depart(from poll: SocketPoll, toLoop number: Int) {
         transport.unregister(from: poll)
-        admission = listener.eventAdmissions[number].admission
-        door = listener.eventAdmissions[number].door
-        stream.use(door)
+        assign(toLoop: number)
         isLeft = false
         notedEnd = 0
         onTooMuchBuffered = nil
+    }
+
+    /// Chooses another event loop, before one has added it.
+    func assign(toLoop number: Int) {
+        admission = listener.eventAdmissions[number].admission
+        door = listener.eventAdmissions[number].door
+        stream.use(door)
     }
 
     /// Records a readiness report from the kernel.
