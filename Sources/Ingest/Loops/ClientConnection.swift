@@ -113,15 +113,6 @@ final class ClientConnection {
         try transport.register(with: poll, tag: id)
     }
 
-    /// Leaves its event loop for the one with this number. The caller hands it over, and uses it no more.
-    func depart(from poll: SocketPoll, toLoop number: Int) {
-        transport.unregister(from: poll)
-        assign(toLoop: number)
-        isLeft = false
-        notedEnd = 0
-        onTooMuchBuffered = nil
-    }
-
     /// Chooses another event loop, before one has added it.
     func assign(toLoop number: Int) {
         admission = listener.eventAdmissions[number].admission
