@@ -113,15 +113,11 @@ final class ClientConnection {
         try transport.register(with: poll, tag: id)
     }
 
-    /// Leaves its event loop for the one with this number. The caller hands it over, and uses it no more.
-    func depart(from poll: SocketPoll, toLoop number: Int) {
-        transport.unregister(from: poll)
+    /// Chooses another event loop, before one has added it.
+    func assign(toLoop number: Int) {
         admission = listener.eventAdmissions[number].admission
         door = listener.eventAdmissions[number].door
         stream.use(door)
-        isLeft = false
-        notedEnd = 0
-        onTooMuchBuffered = nil
     }
 
     /// Records a readiness report from the kernel.
