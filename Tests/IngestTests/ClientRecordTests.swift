@@ -8,10 +8,12 @@ import Testing
     /// A client's socket, its record and its ring, as they survive the process. After `steps` stores and calls, the
     /// process is dead: nothing has an effect any more.
     private final class World: RecordWords {
+        /// Bytes of the ring, at first and at most.
         static let size = 40
+        static let largest = 160
         var steps: Int
         var words = [UInt64](repeating: 0, count: ClientRecord.size)
-        var ring = [UInt8](repeating: 0, count: World.size)
+        var ring = [UInt8](repeating: 0, count: World.largest)
         /// What the client has sent, and how much of it was read.
         var sent = 0
         var read = 0
@@ -64,6 +66,9 @@ import Testing
             // As a connection does, it reads no more before everything is processed.
             if record.canRead, Int(record.consumed) - done < 10 {
                 _ = record.arm(always: Int.random(in: 0..<5, using: &random) == 0, set: world.setPeekOffset)
+                if Int.random(in: 0..<8, using: &random) == 0 {
+                    _ = record.grow(to: min(2 * record.size, World.largest))
+                }
                 record.noteRead(world.receive(record.room(.random(in: 1...30, using: &random))))
             }
             while done + 10 <= Int(record.consumed), record.hasRoom, Bool.random(using: &random) {
@@ -184,6 +189,51 @@ import Testing
         #expect(record.grow(to: 160) && record.room(.max) == (0, 160))
         record.noteRead(world.receive(record.room(30)))
         #expect(record.room(.max) == (30, 130) && !record.shrink(to: World.size))
+    }
+
+    @Test func `a ring that is never empty grows when its bytes lie in one piece`() {
+        let world = World(steps: .max)
+        let record = world.makeRecord()
+        world.sent = 1000
+        var commits: UInt64 = 0
+        func read(_ count: Int) { record.noteRead(world.receive(record.room(count))) }
+        func settle(_ offset: UInt64) {
+            commits += 1
+            record.add(ClientRecord.Entry(offset: offset, end: commits, state: ClientRecord.State()))
+            record.settle(durable: commits)
+        }
+        read(40)
+        settle(30)
+        read(20)
+        #expect(record.heldRanges == [30..<40, 0..<20])
+        #expect(!record.grow(to: 80))
+        settle(45)
+        #expect(record.grow(to: 80))
+        #expect(record.heldRanges == [5..<20] && record.room(.max) == (20, 60))
+        read(40)
+        #expect(record.heldRanges.flatMap { world.ring[$0] } == (45..<100).map { World.byte($0) })
+    }
+
+    @Test func `a full ring waits until half of it is free, and many entries until half of them are`() {
+        let world = World(steps: .max)
+        let record = world.makeRecord()
+        world.sent = 1000
+        #expect(record.endOfHalf == nil)
+        record.noteRead(world.receive(record.room(.max)))
+        for number in 1...4 as ClosedRange<UInt64> {
+            record.add(ClientRecord.Entry(offset: number * 10, end: number * 100, state: ClientRecord.State()))
+        }
+        #expect(!record.canRead && record.endOfHalf == 200 && record.awaitedEnd == 400)
+        record.settle(durable: 200)
+        #expect(record.canRead)
+        record.settle(durable: 400)
+        record.noteRead(world.receive(record.room(30)))
+        for number in 1...27 as ClosedRange<UInt64> {
+            record.add(ClientRecord.Entry(offset: 40 + number, end: 400 + number, state: ClientRecord.State()))
+        }
+        #expect(record.canRead && !record.hasRoom && record.endOfHalf == 412)
+        record.settle(durable: 412)
+        #expect(record.hasRoom)
     }
 
     @Test func `the count is set anew before it is used up`() {

@@ -76,6 +76,9 @@ package final class ClientKeeper: @unchecked Sendable {
     private var entries = Fifo<[Guest]>()
     private var guests = 0
     private var left: [Left] = []
+    /// Whether the clients of the earlier process have places of their own again. Until then, the vault must not lose
+    /// them. The accepting thread's; the main thread sets it before that one starts.
+    private var isResumed = true
     /// Wakes the accepting thread.
     var wake: () -> Void = {}
 
@@ -182,7 +185,8 @@ package final class ClientKeeper: @unchecked Sendable {
         for index in places.values { Words(memory, index)[ClientRecord.Word.cookie] = 0 }
         let used = Set(left.compactMap(\.slot?.index))
         free.withLock { $0 = (0..<Self.capacity).reversed().filter { !used.contains($0) } }
-        released.store(true, ordering: .releasing)
+        isResumed = left.isEmpty
+        if isResumed { released.store(true, ordering: .releasing) }
     }
 
     /// The clients of the earlier process, once.
@@ -192,6 +196,12 @@ package final class ClientKeeper: @unchecked Sendable {
     }
 
     // MARK: The accepting thread
+
+    /// All clients of the earlier process are kept or closed.
+    func resumed() {
+        isResumed = true
+        setUntidy()
+    }
 
     /// Accepts a client and keeps its connection.
     /// - Parameter slot: its place; nil: there is none.
@@ -246,6 +256,7 @@ package final class ClientKeeper: @unchecked Sendable {
     /// - Returns: whether the vault has more room than before.
     @discardableResult
     func tidy(completely: Bool = false) -> Bool {
+        guard isResumed else { return false }
         released.store(false, ordering: .relaxed)
         let before = guests
         let clients = Self.capacity - free.withLock { $0.count }

@@ -239,8 +239,20 @@ final class ClientRecord {
     /// Bytes that were read and are not settled.
     var held: Int { Int(consumed - min(consumed, restart)) }
 
-    /// Whether a read has a place. Without one, the input waits for a commit, or until answers are read.
-    var canRead: Bool { held < size || (!isWaiting && restart == settled) }
+    /// Whether a read has a place. Without one, the input waits for a commit, or until answers are read. Many small
+    /// reads would cost more than a few large ones.
+    var canRead: Bool { held <= size - size / 4 || (!isWaiting && restart == settled) }
+
+    /// The position at which about half of the places are free again, of entries and in the ring; nil: nothing waits.
+    var endOfHalf: UInt64? {
+        guard isWaiting else { return nil }
+        let half = UInt64(size / 2)
+        for number in 0..<(next &- first)
+        where next &- first &- number <= Self.entries / 2 && consumed - self[first &+ number].offset <= half {
+            return self[first &+ number].end
+        }
+        return awaitedEnd
+    }
 
     /// Where the next bytes are read to, at most `most`. The ring begins anew whenever it is empty, so a client that
     /// sends little uses little memory. A line that is larger than the ring overwrites its own beginning.
@@ -255,9 +267,15 @@ final class ClientRecord {
 
     func noteRead(_ count: Int) { consumed += UInt64(count) }
 
-    /// Makes the ring larger, if nothing in it has to move.
+    /// Makes the ring larger, if nothing in it has to move: what it holds lies in one piece.
     func grow(to larger: Int) -> Bool {
-        guard larger > size, held == 0 || consumed - origin <= UInt64(size) else { return false }
+        guard larger > size, !isCut else { return false }
+        if consumed - origin > UInt64(size) {
+            guard held > 0, heldRanges.count == 1 else { return false }
+            // The same places as before: the origin moves by whole rings.
+            origin = restart - (restart - origin) % UInt64(size)
+            words[Word.origin] = origin
+        }
         size = larger
         words[Word.ring] = UInt64(size)
         return true

@@ -56,7 +56,7 @@ final class ClientSlot: AppendWitness {
     // MARK: Reading
 
     /// The position that the loop must wait for, because input has to wait; nil: a later turn finds it settled.
-    var awaitedEnd: UInt64? { record.hasRoom && record.held < record.size / 2 ? nil : record.awaitedEnd }
+    var awaitedEnd: UInt64? { record.hasRoom && record.canRead ? nil : record.endOfHalf }
 
     /// Reads once into the ring.
     /// - Returns: also whether the socket has no more now.

@@ -161,6 +161,7 @@ final class AcceptLoop: @unchecked Sendable {
             admitted[loop, default: []].append(new)
         }
         for (loop, connections) in admitted { placement.hand(.add(connections), to: loop) }
+        keeper?.resumed()
     }
 
     // MARK: Accepting
