@@ -158,10 +158,9 @@ package final class PluginDestination: Destination {
             : "no event is stored twice"
         return """
             the store of the plugin \(plugin) is ahead of the journal: it has events up to position \(position), but \
-            the journal ended at position \(end). The journal is an older copy, or a power cut took its newest \
-            events. New events get these positions again, and the store would not take them, so they wait in the \
-            journal. Set another table (redis: another settings.position_key): delivery begins there at the cursor, \
-            and \(twice)
+            the journal ended at position \(end), because it is an older copy or a power cut took its newest events. \
+            The store would take new events for those that it has. Set another table (redis: another \
+            settings.position_key): delivery begins there at the cursor, and \(twice)
             """
     }
 
