@@ -87,6 +87,7 @@ let page = [
     "Script/journey.js",
     "Script/debugger.js",
     "Script/letters.js",
+    "Script/comparison.js",
     "Script/configuration.js",
     "Script/page.js",
 ]

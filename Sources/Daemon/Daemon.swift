@@ -17,8 +17,8 @@
 // - The main thread starts, reloads, stops, and watches the heartbeats of the other threads. It waits only for signals,
 //   for reload requests from the control socket, and for its timer.
 // - Slow disk work (dead letters, replay requests, maintenance) runs on the thread of `DiskRequests`; the dry run of a
-//   replay (`ReplayDryRun`) and explanations of events (`ExplainRequests`) run on threads of their own. Each
-//   `penstock tap` has a thread (`Tapper`), which nothing waits for.
+//   replay (`ReplayDryRun`), explanations of events (`ExplainRequests`) and comparisons of configurations
+//   (`DiffRequests`) run on threads of their own. Each `penstock tap` has a thread (`Tapper`), which nothing waits for.
 //
 // It never waits without a bound for a destination. It abandons a destination whose thread hangs in a call.
 
@@ -79,6 +79,7 @@ package final class Daemon {
     let files: RunningFiles
     let history: DeliveryHistory
     let explanations: ExplainRequests
+    let diffs: DiffRequests
     let tap: LiveTap
     let replays: ReplayRequests
     let disk: DiskRequests
@@ -194,11 +195,13 @@ package final class Daemon {
             descriptors: ingest.descriptors, clock: clock)
         files = RunningFiles(file: options.configurationFile)
         history = DeliveryHistory(clock: clock)
-        explanations = ExplainRequests(
-            files: files, journal: journal, clock: clock, pluginDirectories: options.pluginDirectories,
-            later: { [group] time, work in
-                group.next().scheduleTask(in: .nanoseconds(time.inNanoseconds)) { work() }
-            })
+        let running = RunningConfiguration(files: files, pluginDirectories: options.pluginDirectories)
+        let later = { @Sendable [group] (time: Duration, work: @escaping @Sendable () -> Void) in
+            _ = group.next().scheduleTask(in: .nanoseconds(time.inNanoseconds)) { work() }
+        }
+        explanations = ExplainRequests(running: running, journal: journal, clock: clock, later: later)
+        diffs = DiffRequests(
+            running: running, journal: journal, directory: configuration.journal.directory, clock: clock, later: later)
         metricsCollector = MetricsCollector(
             status: status, journal: journal, timings: timings, pipeline: pipeline, telemetry: telemetry,
             started: clock.wallClock())
@@ -241,6 +244,7 @@ package final class Daemon {
         pool.start()
         disk.start()
         explanations.queue.start()
+        diffs.queue.start()
         // `apply` makes it durable before it serves the first socket: later starts must not take the end after new
         // events for the one that the stores were compared with.
         journal.setUnverified(
@@ -339,6 +343,7 @@ package final class Daemon {
         status.noteStopping()
         disk.requestStop()
         explanations.queue.requestStop()
+        diffs.queue.requestStop()
         replays.dryRun.requestStop()
         tap.requestStop()
         service.stopping("draining")
@@ -354,6 +359,7 @@ package final class Daemon {
         // All were interrupted above. A thread that hangs in a disk call is abandoned.
         disk.awaitEnd(by: clock.now() + .seconds(1))
         explanations.queue.awaitEnd(by: clock.now() + .seconds(1))
+        diffs.queue.awaitEnd(by: clock.now() + .seconds(1))
         replays.dryRun.awaitEnd(by: clock.now() + .seconds(1))
         tap.awaitEnd(by: clock.now() + .seconds(1))
         // A turn that does not return is abandoned, like its destination.

@@ -28,7 +28,7 @@ package struct PageDocument: Sendable {
             PackageResources.elements_js, PackageResources.daemon_js, PackageResources.charts_js,
             PackageResources.difference_js, PackageResources.overview_js, PackageResources.routing_js,
             PackageResources.journey_js, PackageResources.debugger_js, PackageResources.letters_js,
-            PackageResources.configuration_js, PackageResources.page_js,
+            PackageResources.comparison_js, PackageResources.configuration_js, PackageResources.page_js,
         ])
         let code = "\"use strict\";\n(() => {\n" + script + "})();\n"
         html = Array(

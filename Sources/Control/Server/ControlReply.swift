@@ -47,6 +47,9 @@ package final class ControlReply: Sendable {
         if slot.isEmpty { fail(500, "the daemon did not answer this request") }
     }
 
+    /// Whether the client still waits: there is no answer yet, and the connection has not ended.
+    package var isAwaited: Bool { slot.isEmpty }
+
     /// Answers with a report as JSON and a line feed. Keys are sorted, so that answers can be compared.
     package func respond(_ report: some Encodable, status: Int = 200) {
         do {

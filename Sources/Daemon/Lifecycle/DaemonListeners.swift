@@ -66,6 +66,6 @@ extension Daemon {
     private var controlRequests: ControlRequests {
         ControlRequests(
             work: work, disk: disk, replays: replays, status: status, files: files, tap: tap, pipeline: pipeline,
-            history: history, explanations: explanations, page: { [pagePlace] in pagePlace.report })
+            history: history, explanations: explanations, diffs: diffs, page: { [pagePlace] in pagePlace.report })
     }
 }

@@ -5,10 +5,9 @@ import Events
 import Explanation
 import Journal
 import Platform
-import Synchronization
 
-/// Explains events under the running configuration, on a thread of its own, one request at a time: `POST /explain`. The
-/// configuration is read again from its texts, with placeholders for the secrets, so no answer can hold a secret.
+/// Explains events under the running configuration, on a thread of its own, one request at a time: `POST /explain`. No
+/// answer can hold a secret (`RunningConfiguration`).
 ///
 /// Transforms that depend on earlier events (`dedupe`) are explained as if those were unknown: to find them could mean
 /// to read the whole journal. Any thread.
@@ -18,29 +17,20 @@ final class ExplainRequests: Sendable {
     /// How long a client waits. Scripts, patterns and sizes are bounded, so an explanation takes some milliseconds.
     static let patience = Duration.seconds(10)
 
-    private struct Prepared {
-        var version: UInt64
-        var configuration: Configuration
-    }
-
     let queue = DiskRequests(name: "explain", limit: ExplainRequests.limit)
-    private let files: RunningFiles
+    private let running: RunningConfiguration
     private let journal: Journal
     private let clock: any Clock
-    private let pluginDirectories: [String]
     /// Calls the closure after a time.
     private let later: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
-    /// The configuration of the last request.
-    private let prepared = Mutex<Prepared?>(nil)
 
     init(
-        files: RunningFiles, journal: Journal, clock: any Clock, pluginDirectories: [String],
+        running: RunningConfiguration, journal: Journal, clock: any Clock,
         later: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
     ) {
-        self.files = files
+        self.running = running
         self.journal = journal
         self.clock = clock
-        self.pluginDirectories = pluginDirectories
         self.later = later
     }
 
@@ -48,7 +38,7 @@ final class ExplainRequests: Sendable {
         queue.add(reply) { [self] interruption in
             guard !interruption.isRaised else { return }
             do {
-                explain(order, try configuration(), reply)
+                explain(order, try running.read().configuration, reply)
             } catch {
                 reply.fail(500, "\(error)")
             }
@@ -81,22 +71,5 @@ final class ExplainRequests: Sendable {
             return reply.fail(500, "\(error)")
         }
         reply.respond(contentType: "application/json", body: Array(explanation.json.text.utf8))
-    }
-
-    /// The running configuration with placeholders for its secrets. Called only on the thread of `queue`.
-    private func configuration() throws(OperatorError) -> Configuration {
-        guard let (texts, version) = files.texts else {
-            throw OperatorError("the running configuration is too large to be explained here: use penstock explain")
-        }
-        if let known = prepared.withLock({ $0 }), known.version == version { return known.configuration }
-        let loaded = ConfigurationLoader.withStandIns(pluginDirectories: pluginDirectories)
-            .load(texts: texts, of: files.file)
-        guard let configuration = loaded.configuration else {
-            throw OperatorError(
-                "the running configuration cannot be read again: "
-                    + (loaded.errors.first.map(\.description) ?? "unknown"))
-        }
-        prepared.withLock { $0 = Prepared(version: version, configuration: configuration) }
-        return configuration
     }
 }

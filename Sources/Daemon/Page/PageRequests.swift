@@ -8,7 +8,8 @@ struct PageRequests: ControlHandler {
     static let allowed: [ControlRequest.Method: Set<String>] = [
         .get: ["/status", "/tap", "/configuration", "/routing", "/history", "/filter", "/dead-letters"],
         .post: [
-            "/explain", "/dead-letters/list", "/dead-letters/retry", "/dead-letters/drop", "/replay", "/replay/count",
+            "/explain", "/diff", "/dead-letters/list", "/dead-letters/retry", "/dead-letters/drop", "/replay",
+            "/replay/count",
             "/replay/cancel", "/resume",
         ],
     ]

@@ -14,6 +14,7 @@ import Routing
 /// | `GET /history?from=STEP` | what was accepted and delivered in the last hour |
 /// | `GET /filter?where=FQL` | whether a filter is valid, and the place of its fault |
 /// | `POST /explain` | what each destination gets of an event, and why (`ExplainOrder`) |
+/// | `POST /diff` | what a reload would change for the newest events (`DiffOrder`) |
 /// | `GET /page` | where the page is, and its token |
 /// | `GET /dead-letters?destination=NAME&from=NUMBER&limit=N&events=true` | one page of dead letters |
 /// | `POST /dead-letters/list`, `/retry`, `/drop` | lists, retries or removes the letters of a `DeadLetterSelection` |
@@ -22,8 +23,8 @@ import Routing
 /// | `GET /tap` | a stream of the events that pass, as a `TapOrder` asks |
 /// | `POST /resume?destination=NAME` | ends a destination's wait for its next attempt |
 ///
-/// Requests that need the disk run on the thread of `DiskRequests`, and a reload on the main thread. All others are
-/// answered at once.
+/// Requests that need the disk run on the thread of `DiskRequests` or on threads of their own, and a reload on the main
+/// thread. All others are answered at once.
 struct ControlRequests: ControlHandler {
     let work: MainThreadWork
     let disk: DiskRequests
@@ -34,6 +35,7 @@ struct ControlRequests: ControlHandler {
     let pipeline: Pipeline
     let history: DeliveryHistory
     let explanations: ExplainRequests
+    let diffs: DiffRequests
     /// nil: there is no page.
     let page: @Sendable () -> PageReport?
 
@@ -55,6 +57,9 @@ struct ControlRequests: ControlHandler {
             reply.respond(FilterReport(checking: request.query["where"] ?? ""))
         case (.post, "/explain"):
             if let order = body(ExplainOrder.self, request, reply) { explanations.add(order, reply) }
+        case (.post, "/diff"):
+            let order = request.body.isEmpty ? DiffOrder() : body(DiffOrder.self, request, reply)
+            if let order { diffs.add(order, reply) }
         case (.get, "/page"):
             guard let page = page() else {
                 return reply.fail(404, "there is no page: set control: { page: 127.0.0.1:9378 }, and reload")
@@ -94,8 +99,8 @@ struct ControlRequests: ControlHandler {
     }
 
     private static let paths = [
-        "/status", "/reload", "/configuration", "/routing", "/history", "/filter", "/explain", "/page", "/dead-letters",
-        "/replay", "/resume", TapOrder.path,
+        "/status", "/reload", "/configuration", "/routing", "/history", "/filter", "/explain", "/diff", "/page",
+        "/dead-letters", "/replay", "/resume", TapOrder.path,
     ]
 
     private func watch(_ request: ControlRequest, _ reply: ControlReply) {

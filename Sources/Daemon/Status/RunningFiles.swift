@@ -29,6 +29,9 @@ final class RunningFiles: Sendable {
     /// The running configuration as a graph.
     var graph: RoutingReport { state.withLock { $0.graph } }
 
+    /// A number that changes with each applied configuration.
+    var version: UInt64 { state.withLock { $0.version } }
+
     /// The texts of the running configuration, and a number that changes with them; nil: they are too large to be kept.
     var texts: (texts: [ConfigurationText], version: UInt64)? {
         state.withLock { $0.omitted.isEmpty ? ($0.texts, $0.version) : nil }

@@ -106,6 +106,8 @@ package struct ComparisonReport: Codable, Sendable {
     package var lastReceivedAt: String?
     /// Positions that cannot be read, because the journal is damaged.
     package var missing: UInt64
+    /// false: the comparison was ended before the last event.
+    package var isWhole: Bool
     /// Parts of the configuration that differ and decide before an event is stored, so that the journal's events cannot
     /// show their effect.
     package var notCompared: [String]
@@ -115,6 +117,7 @@ package struct ComparisonReport: Codable, Sendable {
         case changes, events, first, last, missing, destinations
         case firstReceivedAt = "first_received_at"
         case lastReceivedAt = "last_received_at"
+        case isWhole = "whole"
         case notCompared = "not_compared"
     }
 }
@@ -122,7 +125,8 @@ package struct ComparisonReport: Codable, Sendable {
 extension ComparisonReport {
     init(
         from old: Configuration, to new: Configuration, _ pairs: [DestinationPair],
-        _ tallies: [String: ComparisonTally], _ events: ComparedEvents, missing: UInt64
+        _ tallies: [String: ComparisonTally], _ events: ComparedEvents, missing: UInt64,
+        isWhole: Bool
     ) {
         destinations = pairs.map { Destination($0, tallies[$0.name]) }
         changes = destinations.contains(where: \.changes)
@@ -132,6 +136,7 @@ extension ComparisonReport {
         firstReceivedAt = events.first.map { Timestamp.format($0.receivedAt) }
         lastReceivedAt = events.last.map { Timestamp.format($0.receivedAt) }
         self.missing = missing
+        self.isWhole = isWhole
         let difference = ConfigurationDifference(from: old, to: new)
         notCompared = (difference.sources.isEmpty ? [] : ["sources"]) + (difference.planChanged ? ["plan"] : [])
     }

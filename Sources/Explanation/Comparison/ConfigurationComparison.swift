@@ -27,13 +27,19 @@ package struct ConfigurationComparison: Sendable {
         package var filter: Filter?
         /// Only these destinations; empty: all.
         package var destinations: [String] = []
+        /// With transforms that remember earlier events, no event before this is read; nil: as many as they remember.
+        package var earliest: DumpRange.Bound?
         /// The most samples for each destination and verdict.
         package var samples = 3
+        /// The most bytes of all samples that a thread keeps; larger ones are kept without their lines. nil: no limit.
+        package var sampleBytes: Int?
         /// The host name that events are stamped with.
         package var host = "localhost"
         package var userNames: UserNames = { _ in nil }
         /// Each is a thread with the lowest priority.
         package var threads = 1
+        /// Called before each piece of the journal, by one thread at a time; false ends the comparison.
+        package var continues: @Sendable () -> Bool = { true }
 
         package init() {}
     }
@@ -81,9 +87,10 @@ package struct ConfigurationComparison: Sendable {
             options.destinations.isEmpty || options.destinations.contains($0.name)
                 || options.destinations.contains($0.old?.name ?? "")
         }
-        let surroundings = DestinationComparer.Surroundings(
-            host: options.host, journal: journal, userNames: options.userNames, samples: options.samples)
         let compared = pairs.filter { !$0.isIdentical }
+        let surroundings = DestinationComparer.Surroundings(
+            host: options.host, journal: journal, userNames: options.userNames, samples: options.samples,
+            sampleBytes: options.sampleBytes.map { $0 / max(1, compared.count) })
         let make = { @Sendable [old, new] in
             compared.map { DestinationComparer($0, from: old, to: new, surroundings) }
         }
@@ -94,8 +101,8 @@ package struct ConfigurationComparison: Sendable {
         let count = max(1, options.threads)
         let inOrder = EventSelection(options, ordered)
         let source = SharedEvents(
-            compared.isEmpty ? nil : try open(options.range.extended(back: lookback)),
-            ordered: inOrder, threads: count)
+            compared.isEmpty ? nil : try open(options.range.extended(back: lookback, to: options.earliest)),
+            ordered: inOrder, threads: count, continues: options.continues)
         let found = Mutex(Found())
         let threads = (0..<count).map { number in
             WorkerThread(name: "compare-\(number)") { [options] in
@@ -116,7 +123,7 @@ package struct ConfigurationComparison: Sendable {
         var all = found.withLock { $0 }
         for comparer in inOrder.comparers { all.add(comparer) }
         return ComparisonReport(
-            from: old, to: new, pairs, all.tallies, all.events, missing: missing)
+            from: old, to: new, pairs, all.tallies, all.events, missing: missing, isWhole: source.isWhole)
     }
 
     /// What the threads have found.
@@ -138,8 +145,10 @@ package struct ConfigurationComparison: Sendable {
 }
 
 extension DumpRange {
-    /// The range with the events that were received up to this many nanoseconds before its start.
-    fileprivate func extended(back time: Int64) -> DumpRange {
+    /// The range with the events that were received up to this many nanoseconds before its start, or with all events
+    /// from `earliest` on.
+    fileprivate func extended(back time: Int64, to earliest: Bound?) -> DumpRange {
+        if time > 0, let earliest { return DumpRange(from: earliest, until: until) }
         guard time > 0, case .time(let first)? = from else {
             // Positions do not say how long ago they were received.
             return time > 0 ? DumpRange(until: until) : self

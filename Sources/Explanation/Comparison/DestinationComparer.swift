@@ -12,6 +12,8 @@ final class DestinationComparer {
     private var old: Side
     private var new: Side
     private var difference = FieldDifference()
+    /// What is left for samples, in bytes.
+    private var sampleBytes: Int
 
     /// What both sides have in common.
     struct Surroundings {
@@ -20,6 +22,8 @@ final class DestinationComparer {
         var journal: [UInt8]
         var userNames: UserNames
         var samples: Int
+        /// The most bytes of a destination's samples; nil: no limit.
+        var sampleBytes: Int?
     }
 
     init(
@@ -27,6 +31,7 @@ final class DestinationComparer {
     ) {
         self.pair = pair
         tally = ComparisonTally(samples: surroundings.samples)
+        sampleBytes = surroundings.sampleBytes ?? .max
         self.old = Side(pair.old, old, surroundings)
         self.new = Side(pair.new, new, surroundings)
     }
@@ -62,8 +67,9 @@ final class DestinationComparer {
         tally.count(verdict)
         guard verdict != .same else { return }
         tally.keep(kind) {
-            let fits =
-                event.range.count + old.output.payload.count + new.output.payload.count <= ComparisonSample.maximumSize
+            let size = event.range.count + old.output.payload.count + new.output.payload.count
+            let fits = size <= min(ComparisonSample.maximumSize, sampleBytes)
+            if fits { sampleBytes -= size }
             return ComparisonSample(
                 position: event.position, receivedAt: event.receivedAt,
                 event: fits ? Array(batch.bytes[event.range]) : [],

@@ -80,9 +80,17 @@ final class SharedEvents: @unchecked Sendable {
     private var failure: JournalError?
     private var isOver: Bool
     private var running: Int
+    private var wasEnded = false
+    private let continues: @Sendable () -> Bool
 
-    /// - Parameter threads: the number of threads that take pieces.
-    init(_ reader: (any EventPieces)?, ordered: EventSelection, threads: Int) {
+    /// - Parameters:
+    ///   - threads: the number of threads that take pieces.
+    ///   - continues: called before each piece; false: there are no more.
+    init(
+        _ reader: (any EventPieces)?, ordered: EventSelection, threads: Int,
+        continues: @escaping @Sendable () -> Bool = { true }
+    ) {
+        self.continues = continues
         self.reader = reader
         self.ordered = ordered
         isOver = reader == nil
@@ -95,6 +103,11 @@ final class SharedEvents: @unchecked Sendable {
         // The threads wait for each other here. Reading is short, compared to routing.
         lock.withLock { _ in
             guard !isOver, let reader else { return false }
+            guard continues() else {
+                wasEnded = true
+                isOver = true
+                return false
+            }
             do throws(JournalError) {
                 isOver = try !reader.read(into: &batch, maximumBytes: bytes)
             } catch {
@@ -118,6 +131,9 @@ final class SharedEvents: @unchecked Sendable {
             return running == 0 ? nil : .init(events: read, bytes: done, totalBytes: total)
         }
     }
+
+    /// Whether all events were taken. Call after all threads have ended.
+    var isWhole: Bool { lock.withLock { _ in !wasEnded } }
 
     /// The number of positions that cannot be read. Call after all threads have ended.
     /// - Throws: the journal could not be read to the end.

@@ -4,6 +4,7 @@ const fileTones = { same: "good", changed: "warn", added: "warn", removed: "warn
 
 function configurationView() {
   const banner = make("div", {});
+  const comparison = reloadComparison();
   const files = make("div", { class: "files", role: "group", "aria-label": "Files" });
   const text = make("div", {});
   const subtitle = make("p", {});
@@ -12,7 +13,7 @@ function configurationView() {
   const view = make("section", { class: "view", "aria-label": "Configuration" },
     make("header", {}, make("h1", {}, "Configuration"), subtitle,
       make("button", { type: "button", class: "quiet spread", onclick: load }, "Compare again")),
-    banner,
+    banner, comparison.element,
     make("section", { class: "panel" }, make("div", { class: "toolbar" }, files), text));
 
   async function load() {
@@ -29,6 +30,7 @@ function configurationView() {
   }
 
   function show() {
+    comparison.show(report);
     put(subtitle, "Applied ", report.applied_at.slice(0, 19).replace("T", " "), " UTC");
     const changed = report.files.filter((file) => file.state !== "same" && file.state !== "unknown");
     const refused = model.state.status?.refused_reload;
@@ -45,7 +47,8 @@ function configurationView() {
             changed.length === 1 ? "It takes effect with " : "They take effect with ",
             make("code", {}, "systemctl reload penstock"), "; ", make("code", {}, "penstock check"),
             " shows errors first.",
-          )),
+          ),
+          make("div", {}, comparison.button)),
       refused ? make("div", { class: "notice bad" }, make("strong", {},
         `The reload at ${clock(refused.time)} was refused.`,
       ),
@@ -73,5 +76,5 @@ function configurationView() {
   }
 
   load();
-  return { view, stop() {} };
+  return { view, stop: comparison.stop };
 }

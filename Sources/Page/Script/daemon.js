@@ -68,8 +68,8 @@ const daemon = (() => {
     takeToken, use, Refusal,
     onState: (listener) => listeners.add(listener),
     get: async (path, query) => (await ask("GET", path, query)).json(),
-    post: async (path, body, query) => (
-      await ask("POST", path, query, typeof body === "string" ? body : JSON.stringify(body ?? {}))
+    post: async (path, body, query, signal) => (
+      await ask("POST", path, query, typeof body === "string" ? body : JSON.stringify(body ?? {}), signal)
     ).json(),
     /** An answer with numbers as they were sent. */
     postExactly: async (path, body) => parse(await (await ask("POST", path, {}, JSON.stringify(body))).text()),

@@ -57,8 +57,12 @@ function yaml(text) {
 }
 
 /** A comparison as elements. With `context`, equal lines farther from a change are left out. */
-function differenceLines(old, fresh, context = null, show = (text) => make("span", {}, text)) {
-  const all = compared(old, fresh);
+function differenceLines(old, fresh, context = null, show = undefined) {
+  return markedLines(compared(old, fresh), context, show);
+}
+
+/** Lines that are compared already, as `compared` returns them, as elements. */
+function markedLines(all, context = null, show = (text) => make("span", {}, text)) {
   const isShown = all.map(() => context === null);
   if (context !== null) {
     all.forEach((line, index) => {

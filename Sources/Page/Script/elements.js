@@ -80,6 +80,14 @@ function duration(number) {
   if (number >= 1) return number < 10 ? `${number.toPrecision(2)} s` : seconds(number);
   return number >= 0.001 ? `${Number((number * 1e3).toPrecision(2))} ms` : `${Math.round(number * 1e6)} µs`;
 }
+/** `25 %`. A part that is not zero is never shown as nothing, and a part is never shown as the whole. */
+function share(part, all) {
+  if (all === 0) return "0 %";
+  const tenths = part / all * 1000;
+  if (part > 0 && tenths < 1) return "< 0.1 %";
+  if (part < all && tenths > 999) return "> 99.9 %";
+  return `${Math.round(tenths) / 10} %`;
+}
 const plural = (number, noun) => `${whole(number)} ${noun}${number === 1 ? "" : "s"}`;
 const clock = (text) => /T(\d\d:\d\d:\d\d(\.\d{3})?)/.exec(text ?? "")?.[1] ?? "";
 
