@@ -21,6 +21,7 @@
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -323,4 +324,16 @@ int64_t clinux_processor_time(int32_t pid) {
     struct timespec time;
     if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return -1;
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+ssize_t clinux_attribute(int file, const char *name, void *value, size_t size) {
+    return fgetxattr(file, name, value, size);
+}
+
+int clinux_set_attribute(int file, const char *name, const void *value, size_t size) {
+    if (fsetxattr(file, name, value, size, 0) == 0) { return 0; }
+    switch (errno) {
+    case ENOTSUP: case ENOSYS: case EPERM: case EACCES: case E2BIG: case ERANGE: case ENOSPC: case EDQUOT: return 1;
+    default: return -1;
+    }
 }

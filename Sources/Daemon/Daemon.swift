@@ -245,6 +245,10 @@ package final class Daemon {
         disk.start()
         explanations.queue.start()
         diffs.queue.start()
+        // `apply` makes it durable before it serves the first socket: later starts must not take the end after new
+        // events for the one that the stores were compared with.
+        journal.setUnverified(
+            configuration.destinations.filter(\.kind.keepsEvents).map(\.name), since: journal.recoveredEnd)
         try apply(next)
         ingest.resume()
         status.sample()

@@ -176,6 +176,8 @@ def cursors(directory):
     live, end = live_cursors(directory, uuid)
     end = max(end, durable)
     for name, (position, state) in sorted(kept.items()):
+        if name.endswith("\nunverified"):
+            continue
         number = crc32c(name.encode()) | crc32c(name.encode()[::-1]) << 32
         ranges = []
         for other, kind, _, place, settled in live:

@@ -47,6 +47,12 @@ struct clinux_status {
 /* statx(2) of path or, if path is NULL, of the open file. */
 int clinux_status(int file, const char *path, struct clinux_status *status);
 
+/* Extended attributes (xattr(7)) of the open file. Reading returns the value's length; -1: there is none of at most size
+ * bytes. Setting returns 0; 1 if the filesystem or the file's permissions do not allow it, or it has no room for it; -1
+ * for any other failure. */
+ssize_t clinux_attribute(int file, const char *name, void *value, size_t size);
+int clinux_set_attribute(int file, const char *name, const void *value, size_t size);
+
 /* epoll(7), for sockets. */
 int clinux_poll_make(void);
 /* Edge-triggered: reports each change to readable, writable or ended once. Otherwise level-triggered:

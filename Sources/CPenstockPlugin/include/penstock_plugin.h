@@ -270,7 +270,8 @@ typedef const penstock_plugin *(*penstock_plugin_entry_function)(uint32_t host_m
  * like other events, and never moves the position back for them.
  *
  * If the position has gone back, as in a database restored from a backup, the host offers the later events again, as
- * far as the journal still has them. */
+ * far as the journal still has them. If the journal has not reached the position, because the journal was restored from a
+ * backup, the host offers nothing: new events get the positions that the plugin holds. */
 #define PENSTOCK_POSITION "penstock.position/1"
 
 typedef struct penstock_position {

@@ -83,7 +83,8 @@ struct DestinationBuilder {
         options.limits.memory = plugin.limits.memory
         options.limits.processors = plugin.limits.processors
         options.limits.openFiles = plugin.limits.openFiles
-        return PluginDestination(options, telemetry: telemetry, clock: clock)
+        return PluginDestination(
+            options, telemetry: telemetry, clock: clock, bound: JournalBound(journal: journal, destination: name))
     }
 
     private func make(
@@ -95,7 +96,7 @@ struct DestinationBuilder {
             name: name, options: FileDestinationOptions(file),
             ledger: "\(configuration.journal.directory)/files/\(name)",
             disk: SystemDisk(), clock: clock, telemetry: telemetry,
-            syncer: FileSyncer(name: name),
+            syncer: FileSyncer(name: name), bound: JournalBound(journal: journal, destination: name),
             commit: { cursor in
                 cursors.advance(name, to: cursor)
                 try cursors.commit()
@@ -107,6 +108,9 @@ struct DestinationBuilder {
     func start(
         _ prepared: Prepared, _ destination: Configuration.Destination, in configuration: Configuration
     ) -> RunningDestination {
+        // At the daemon's start it was recorded before the first new event (`Daemon.start`). Otherwise it is recorded
+        // here, because an old version of the destination has delivered until now.
+        if destination.kind.keepsEvents { journal.setUnverified([destination.name], since: journal.durableEnd) }
         let deadLetters = prepared.deadLetters
         deadLetters.store.setLimits(.init(destination.deadLetters))
         let interruption = Interruption()
@@ -151,6 +155,17 @@ struct DestinationBuilder {
             return .start(
                 worker { bell.ring() }, deadLetters: deadLetters, plugin: prepared.plugin, bell: bell,
                 clock: clock)
+        }
+    }
+}
+
+extension Configuration.Destination.Kind {
+    /// Whether it keeps events and a position outside the journal, and so compares them with the journal
+    /// (`PositionBound`). Which plugins do so is known only after they are loaded.
+    var keepsEvents: Bool {
+        switch self {
+        case .file, .plugin: true
+        case .http: false
         }
     }
 }

@@ -1,7 +1,8 @@
 // The file destination: writes events as lines of JSON or rows of CSV, plain or compressed, into one file or into files
 // named by events' values. Each event is written exactly once, across kill -9 and power cut.
 //
-// `open` cuts off everything that was written after the cursor; those events are delivered again. The ledger
+// `open` cuts off everything that was written after the cursor; those events are delivered again. What the journal can
+// no longer deliver again is copied to a file beside it first (FileTail). The ledger
 // (FileLedger) says what to cut: it is a write-ahead record of each file's length before a write. The cursor's state is
 // a place in the ledger; the records from that place on apply. This requires:
 // - A file is written only while it is open. It is opened only once its length is durable in the ledger, after the
@@ -67,6 +68,10 @@ package final class FileDestination: Destination {
     var isChanged = false
     /// No cursor is set below this position.
     var floor: UInt64 = 0
+    /// The journal's end; nil: there is no journal to compare the files with.
+    let bound: (any PositionBound)?
+    /// Set while `open` cuts files.
+    var tail: FileTail?
     /// Makes syncs in the background; nil: `checkpoint` waits for each sync.
     let syncer: FileSyncer?
     /// The cursor that is valid once the background sync has returned; nil: no sync is running.
@@ -82,11 +87,13 @@ package final class FileDestination: Destination {
     ///   - name: the destination's name in the configuration, for messages.
     ///   - ledger: the path of its ledger without the number, in a directory of the journal's.
     ///   - syncer: its own syncer, for syncs in the background.
+    ///   - bound: the journal's end, with which files are compared before they are cut.
     ///   - commit: stores the cursor and returns when it is durable.
     /// - Throws: when the options are invalid: an unknown time zone, a relative path.
     package init(
         name: String, options: FileDestinationOptions, ledger: String, disk: any Disk, clock: any Clock,
-        telemetry: Telemetry, syncer: FileSyncer? = nil, commit: @escaping (Cursor) throws -> Void
+        telemetry: Telemetry, syncer: FileSyncer? = nil, bound: (any PositionBound)? = nil,
+        commit: @escaping (Cursor) throws -> Void
     ) throws {
         self.name = name
         self.options = options
@@ -94,6 +101,7 @@ package final class FileDestination: Destination {
         self.clock = clock
         self.telemetry = telemetry
         self.syncer = syncer
+        self.bound = bound
         self.commit = commit
         self.ledger = FileLedger(path: ledger, disk: disk)
         division = try BatchDivision(options)
@@ -116,7 +124,10 @@ package final class FileDestination: Destination {
     package func open(from cursor: Cursor) throws -> UInt64? {
         close()
         floor = cursor.position
+        tail = bound.map { FileTail($0, cursor: floor) }
+        defer { tail = nil }
         try recover(cursor.state)
+        try bound?.verify()
         // A fixed path is opened before the first event, so that a missing permission is reported at once.
         if division.isFixed {
             let now = clock.wallClock()
@@ -215,12 +226,13 @@ package final class FileDestination: Destination {
 
     /// Writes shares of different files: all of them, or none if one fails.
     private func write(_ shares: inout [FileShare], of batch: OutboundBatch, at position: UInt64) throws {
+        let last = batch.events.last?.position ?? position
         if shares.count == 1, let slice = shares[0].slice {
             // The common case: nothing is copied.
             let payload = batch.payload.span.extracting(slice)
             guard let compressor else {
                 try prepare(shares, counts: [payload.count], at: position)
-                return try put(payload, shares[0].path)
+                return try put(payload, shares[0].path, upTo: last)
             }
             // Moved out of the property while it is borrowed, and put back for the next batch.
             var output: [UInt8] = []
@@ -229,7 +241,7 @@ package final class FileDestination: Destination {
             output.removeAll(keepingCapacity: true)
             try compressor.compress(payload, into: &output)
             try prepare(shares, counts: [output.count], at: position)
-            return try put(output.span, shares[0].path)
+            return try put(output.span, shares[0].path, upTo: last)
         }
         if let compressor {
             for number in shares.indices {
@@ -250,7 +262,7 @@ package final class FileDestination: Destination {
                 try open(Array(some))
                 for share in some {
                     let bytes = share.bytes
-                    try put(bytes.span, share.path)
+                    try put(bytes.span, share.path, upTo: last)
                     isBegun = true
                 }
             }
@@ -260,10 +272,12 @@ package final class FileDestination: Destination {
         }
     }
 
-    private func put(_ bytes: Span<UInt8>, _ path: String) throws {
+    /// - Parameter last: no event of the bytes has a higher position.
+    private func put(_ bytes: Span<UInt8>, _ path: String, upTo last: UInt64) throws {
         guard let file = files[path] else { throw FileDestinationError("\(path) is not open") }
         isChanged = true
         file.lastUsed = clock.now()
+        try raise(file, above: last)
         try file.append(bytes, header: header)
     }
 

@@ -39,6 +39,21 @@ struct FileRecordsLost: NamedEvent {
     }
 }
 
+struct FileTailKept: NamedEvent {
+    static let name = "file_tail_kept"
+    static let messageID = "83590cfe34494d6c802dd201cbe17a3f"
+    var destination: String
+    var path: String
+    var copy: String
+    var bytes: Int
+    var level: Level { .warning }
+    var fields: [LogField] { [.destination(destination), .file(copy), .count(bytes)] }
+    var message: String {
+        "destination \(destination): the journal may lack events of the last \(bytes) bytes of \(path), because it is"
+            + " an older copy or a power cut took its newest events; the bytes were moved to \(copy)"
+    }
+}
+
 struct OldFilesRemoved: NamedEvent {
     static let name = "old_files_removed"
     static let messageID = "5664bfb3c8415a58b36e90b28a5f758e"

@@ -87,12 +87,11 @@ extension FileDestination {
     private func resume(_ record: FileRecord) throws {
         try makeRoom(for: 1)
         let file = try disk.open(record.path, .readWrite)
-        let size = try file.size()
-        if size > record.length { try file.truncate(to: record.length) }
+        let isCut = try cut(file, at: record.path, to: record.length)
         let open = try OpenFile(
-            file, path: record.path, identity: record.identity, length: min(size, record.length),
+            file, path: record.path, identity: record.identity, length: try file.size(),
             window: record.window, readsLines: options.compression == .none, now: clock.now())
-        open.isUnsynced = size > record.length
+        open.isUnsynced = isCut
         // If the columns have changed, the next event renames it.
         guard try beginsWithHeader(record.path, open.length) else { return try sync(open) }
         files[record.path] = open
@@ -102,8 +101,7 @@ extension FileDestination {
     private func cut(_ path: String, _ record: FileRecord) throws {
         guard let size = try disk.status(path)?.size, size > record.length else { return }
         let file = try disk.open(path, .readWrite)
-        try file.truncate(to: record.length)
-        try file.sync()
+        if try cut(file, at: path, to: record.length) { try file.sync() }
     }
 
     /// Finds a file that another process renamed; nil: it is in another directory, or gone.

@@ -18,6 +18,9 @@ final class OpenFile {
     private(set) var mustCut = false
     /// Written to since the last fdatasync was begun.
     var isUnsynced = false
+    /// The position in its attribute (FileTail); 0: not set since it was opened.
+    var end: UInt64 = 0
+    var keepsAttribute = true
 
     /// - Parameter readsLines: the file is text, not compressed.
     init(

@@ -29,7 +29,7 @@ enum RotatedName {
         return (Array(name[..<place]), Array(name[place...]))
     }
 
-    private static func time(_ seconds: Int64) -> String {
+    static func time(_ seconds: Int64) -> String {
         CalendarTime.text(secondsSince1970: seconds, "%Y-%m-%dT%H-%M-%SZ") ?? "\(seconds)"
     }
 }

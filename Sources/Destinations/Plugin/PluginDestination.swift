@@ -4,6 +4,8 @@
 // - A plugin may break the contract: it may settle a batch late, twice, never, or without having been given it. Each
 //   event is still settled exactly once (SettlementTable). Memory that a plugin may still read is freed only after the
 //   plugin has released it or has stopped (PluginBatch).
+// - A plugin whose position is ahead of the journal is not opened: new events get these positions, and it would take
+//   them for events that it has (ResumePoint, PositionBound).
 // - With `isolation: process`, the plugin runs in a process of its own (ProcessInstance): whatever it does there, this
 //   process, its sockets and its other destinations go on. A process that ends, hangs past a deadline or breaks the
 //   protocol is replaced, and delivery continues at the last checkpoint: events that the process took since then may be
@@ -72,6 +74,7 @@ package final class PluginDestination: Destination {
     private let options: PluginDestinationOptions
     private let telemetry: Telemetry
     private let clock: any Clock
+    private let bound: (any PositionBound)?
     private var host: PluginHost?
     private var instance: (any PluginEndpoint)?
     private var watch: DeadlineWatch?
@@ -84,7 +87,12 @@ package final class PluginDestination: Destination {
     private var wake: @Sendable () -> Void = {}
 
     /// Loads nothing: `open` does. So a plugin that cannot be loaded holds its destination, and nothing else.
-    package init(_ options: PluginDestinationOptions, telemetry: Telemetry, clock: any Clock = SystemClock()) {
+    /// - Parameter bound: the journal's end, with which the plugin's position is compared; nil: there is no journal.
+    package init(
+        _ options: PluginDestinationOptions, telemetry: Telemetry, clock: any Clock = SystemClock(),
+        bound: (any PositionBound)? = nil
+    ) {
+        self.bound = bound
         self.options = options
         self.telemetry = telemetry
         self.clock = clock
@@ -124,14 +132,36 @@ package final class PluginDestination: Destination {
             isConnected = true
         }
         let durable = try instance.durablePosition()
+        let end = bound?.end ?? .max
+        let resume = ResumePoint(cursor: cursor, durable: durable, end: end)
+        if let ahead = resume.ahead {
+            let refusal = Self.refusal(of: instance.description.name, at: ahead, end, cursor)
+            // The next attempt connects anew: the operator may have emptied the store.
+            close()
+            try bound?.refuse(at: end)
+            throw PluginError(.failed, refusal)
+        }
+        try bound?.verify()
         lost = nil
-        let resume = ResumePoint(cursor: cursor, durable: durable)
         if let before = resume.wentBackFrom {
             telemetry.emit(PluginStoreWentBack(destination: options.destination, before: before, now: durable))
         }
         heldThrough = resume.heldThrough
         if watch == nil { watch = try DeadlineWatch(host, clock) }
         return resume.start
+    }
+
+    private static func refusal(of plugin: String, at position: UInt64, _ end: UInt64, _ cursor: Cursor) -> String {
+        let twice =
+            cursor.position < end
+            ? "the events of positions \(cursor.position) to \(end) (exclusive) may be stored twice"
+            : "no event is stored twice"
+        return """
+            the store of the plugin \(plugin) is ahead of the journal: it has events up to position \(position), but \
+            the journal ended at position \(end), because it is an older copy or a power cut took its newest events. \
+            The store would take new events for those that it has. Set another table (redis: another \
+            settings.position_key): delivery begins there at the cursor, and \(twice)
+            """
     }
 
     private func makeInstance(_ host: PluginHost) throws(PluginError) -> any PluginEndpoint {

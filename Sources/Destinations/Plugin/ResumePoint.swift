@@ -10,6 +10,10 @@ import Delivery
 ///
 /// The plugin's position at the time of the cursor is stored with the cursor. A lower position has gone back: the store
 /// was restored from a backup, or lost its last writes in a power cut.
+///
+/// A position that the journal has not reached means the opposite: the journal was restored from a backup, or lost its
+/// last writes. The journal gives the positions up to the plugin's to new events, and the plugin would take these for
+/// events that it has. So delivery must not resume.
 struct ResumePoint: Equatable {
     /// The position to read from; nil: the cursor's.
     var start: UInt64?
@@ -17,8 +21,15 @@ struct ResumePoint: Equatable {
     var heldThrough: UInt64?
     /// The plugin's earlier position, if it has gone back.
     var wentBackFrom: UInt64?
+    /// The plugin's position, if it is ahead of the journal.
+    var ahead: UInt64?
 
-    init(cursor: Cursor, durable: UInt64?) {
+    /// - Parameter end: the journal's end, to compare with (`PositionBound.end`).
+    init(cursor: Cursor, durable: UInt64?, end: UInt64 = .max) {
+        if let durable, durable >= end {
+            ahead = durable
+            return
+        }
         let before = Self.position(in: cursor.state)
         guard let durable else {
             wentBackFrom = before

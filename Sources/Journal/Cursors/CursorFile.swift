@@ -41,6 +41,8 @@ struct CursorFile {
     static let name = "cursors"
     /// Follows a destination's name: this cursor belongs to the destination's replay.
     static let replayMark = "\nreplay"
+    /// Follows a destination's name: its store is not verified yet (UnverifiedStores).
+    static let unverifiedMark = "\nunverified"
     private static let magic: UInt32 = 0x4353_4E50
     private static let headerSize = 32
     private static let limit = 256 << 20

@@ -192,6 +192,48 @@ final class CursorTable: Sendable {
         }
     }
 
+    // MARK: Unverified stores
+
+    private static func unverified(_ name: String) -> String { name + CursorFile.unverifiedMark }
+
+    /// Records that these destinations' stores are not verified since the journal ended at `end`. An earlier record
+    /// stays: until the store is verified, its end is the one that counts. It is void if the destination's state has
+    /// changed since, because a destination that is not open changes no state: an earlier version, which knows no such
+    /// records, has opened it.
+    func setUnverified(_ names: some Sequence<String>, since end: UInt64) {
+        table.withLock { table in
+            for name in names {
+                let state = table.cursors[name]?.state ?? []
+                if let old = table.cursors[Self.unverified(name)], old.state == state { continue }
+                table.cursors[Self.unverified(name)] = JournalCursor(position: end, state: state)
+                table.version &+= 1
+            }
+        }
+    }
+
+    /// nil: the destination's store is verified.
+    func unverifiedEnd(of name: String) -> UInt64? { cursor(of: Self.unverified(name))?.position }
+
+    /// Removes the record. Returns when that is durable: if it came back after the store has taken later events, these
+    /// would count as unknown to the journal. Destinations that are verified at the same time share a write.
+    func setVerified(_ name: String) throws(SystemError) {
+        let removed = table.withLock { table in
+            guard let old = table.cursors.removeValue(forKey: Self.unverified(name)) else {
+                return nil as JournalCursor?
+            }
+            table.version &+= 1
+            return old
+        }
+        guard let removed else { return }
+        do throws(SystemError) { try commit() } catch {
+            table.withLock { table in
+                table.cursors[Self.unverified(name)] = removed
+                table.version &+= 1
+            }
+            throw error
+        }
+    }
+
     /// Moves the cursors of lagging destinations up to `position`. Their state is kept.
     /// - Returns: the positions that each of them loses.
     func push(to position: UInt64) -> [(name: String, positions: Range<UInt64>)] {

@@ -55,6 +55,25 @@ extension Journal {
         cursors.setReplay(destination, to: cursor)
     }
 
+    /// The position after the last event that `open` found.
+    package var recoveredEnd: UInt64 { ends.recovered }
+
+    /// Records that these destinations' stores may have events that the journal no longer has, because none was
+    /// compared with the journal since it ended at `end`. A destination that is recorded already keeps its earlier end.
+    /// Durable after the next commit.
+    package func setUnverified(_ destinations: some Sequence<String>, since end: UInt64) {
+        cursors.setUnverified(destinations, since: end)
+    }
+
+    /// The journal's end since which the destination's store is not verified; nil: it is verified.
+    package func unverifiedEnd(of destination: String) -> UInt64? { cursors.unverifiedEnd(of: destination) }
+
+    /// Records that the destination's store has no events beyond the journal's. Returns when that is durable, which
+    /// must be before the store takes events that the journal got since then.
+    package func setVerified(_ destination: String) throws(JournalError) {
+        try journal("write the cursors") { () throws(SystemError) in try cursors.setVerified(destination) }
+    }
+
     /// Returns when every cursor recorded so far is durable.
     package func commit() throws(JournalError) {
         try journal("write the cursors") { () throws(SystemError) in try cursors.commit() }

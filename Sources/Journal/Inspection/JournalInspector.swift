@@ -180,6 +180,13 @@ package struct JournalInspector {
                 found.notes.append("cursors: a replay to destination \(destination) is at position \(cursor.position)")
                 continue
             }
+            if name.hasSuffix(CursorFile.unverifiedMark) {
+                let destination = name.dropLast(CursorFile.unverifiedMark.count)
+                found.notes.append(
+                    "cursors: the store of destination \(destination) is not compared with the journal since position"
+                        + " \(cursor.position)")
+                continue
+            }
             found.cursors.append(
                 JournalInspection.Cursor(
                     destination: name, position: cursor.position, start: manifest.starts[name],

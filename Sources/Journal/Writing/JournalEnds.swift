@@ -2,11 +2,14 @@ import Synchronization
 
 /// The positions that other threads read without a lock.
 final class JournalEnds: Sendable {
+    /// The position after the last event that was found when the journal was opened.
+    let recovered: UInt64
     private let durableEnd: Atomic<UInt64>
     private let acknowledgedEnd: Atomic<UInt64>
     private let beats = Atomic<UInt64>(0)
 
     init(_ position: UInt64) {
+        recovered = position
         durableEnd = Atomic(position)
         acknowledgedEnd = Atomic(position)
     }

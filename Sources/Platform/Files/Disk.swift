@@ -101,6 +101,13 @@ package protocol DiskFile: AnyObject, Sendable {
     func truncate(to size: Int) throws(SystemError)
     /// Extends an empty file to `size` zero bytes. Disk space is reserved but not written (posix_fallocate(3)).
     func allocate(_ size: Int) throws(SystemError)
+    /// An extended attribute of the file (xattr(7)); nil: it has none of this name with at most 256 bytes, or the
+    /// filesystem keeps none.
+    func attribute(_ name: String) -> [UInt8]?
+    /// Sets an extended attribute. A replacement of the same length needs no room. It is in the page cache afterwards,
+    /// like written bytes, and gets on disk at the latest with bytes that are written later and extend the file.
+    /// - Returns: false if the filesystem keeps no such attribute.
+    func setAttribute(_ name: String, to value: Span<UInt8>) throws(SystemError) -> Bool
     /// Takes an advisory lock for as long as the file is open (flock(2)).
     /// - Returns: false if another process holds it.
     func tryLock() throws(SystemError) -> Bool
@@ -116,4 +123,6 @@ extension DiskFile {
         try read(count, at: offset, appendingTo: &bytes)
     }
     package func allocate(_ size: Int) throws(SystemError) { try truncate(to: size) }
+    package func attribute(_ name: String) -> [UInt8]? { nil }
+    package func setAttribute(_ name: String, to value: Span<UInt8>) throws(SystemError) -> Bool { false }
 }

@@ -272,6 +272,22 @@ private final class SystemFile: DiskFile {
         if code != 0 { throw SystemError("posix_fallocate", path, code: code) }
     }
 
+    func attribute(_ name: String) -> [UInt8]? {
+        var value = [UInt8](repeating: 0, count: 256)
+        let length = unsafe value.withUnsafeMutableBufferPointer {
+            unsafe clinux_attribute(descriptor.raw, name, $0.baseAddress, $0.count)
+        }
+        return length < 0 ? nil : Array(value.prefix(length))
+    }
+
+    func setAttribute(_ name: String, to value: Span<UInt8>) throws(SystemError) -> Bool {
+        let result = unsafe value.withUnsafeBufferPointer {
+            unsafe clinux_set_attribute(descriptor.raw, name, $0.baseAddress, $0.count)
+        }
+        if result < 0 { throw SystemError("fsetxattr", path) }
+        return result == 0
+    }
+
     func tryLock() throws(SystemError) -> Bool {
         while flock(descriptor.raw, LOCK_EX | LOCK_NB) != 0 {
             if errno == EWOULDBLOCK { return false }

@@ -15,6 +15,7 @@ final class FaultyDisk: Disk {
         /// The directory that `space` limits. The ledger may be on another filesystem.
         var fullBelow = "/"
         var failsSync = false
+        var keepsAttributes = true
         /// Names that changed since the last sync of their directory, oldest first.
         var unsynced: [NameChange] = []
         /// File lengths at the last sync. A sync may run on another thread while the file is renamed.
@@ -150,6 +151,11 @@ private final class FaultyFile: DiskFile {
         try file.truncate(to: size)
         guard let identity = try file.identity() else { return }
         disk.state.withLock { $0.synced[identity] = min($0.synced[identity] ?? 0, size) }
+    }
+    func attribute(_ name: String) -> [UInt8]? { file.attribute(name) }
+    func setAttribute(_ name: String, to value: Span<UInt8>) throws(SystemError) -> Bool {
+        guard disk.state.withLock({ $0.keepsAttributes }) else { return false }
+        return try file.setAttribute(name, to: value)
     }
     func tryLock() throws(SystemError) -> Bool { try file.tryLock() }
 }

@@ -115,19 +115,27 @@ final class FileBench {
     private(set) var destination: FileDestination!
 
     private let syncsInBackground: Bool
+    private let bound: (any PositionBound)?
     let ledger: TemporaryDirectory
 
     init(
         _ options: FileDestinationOptions, disk: any Disk = SystemDisk(), ledger: TemporaryDirectory? = nil,
-        syncsInBackground: Bool = false,
+        syncsInBackground: Bool = false, bound: (any PositionBound)? = nil,
         from cursor: Cursor = Cursor(position: 0)
     ) throws {
         durable = cursor
         self.options = options
         self.ledger = try ledger ?? TemporaryDirectory()
         self.syncsInBackground = syncsInBackground
+        self.bound = bound
         self.disk = disk
         telemetry = Telemetry(sink: SilentLog(), now: { 0 })
+        try start()
+    }
+
+    /// Puts back an older cursor, and opens the destination again.
+    func restore(_ cursor: Cursor) throws {
+        durable = cursor
         try start()
     }
 
@@ -136,7 +144,7 @@ final class FileBench {
         destination = try FileDestination(
             name: "archive", options: options, ledger: ledger.path + "/archive", disk: disk, clock: clock,
             telemetry: telemetry,
-            syncer: syncsInBackground ? FileSyncer(name: "archive") : nil,
+            syncer: syncsInBackground ? FileSyncer(name: "archive") : nil, bound: bound,
             commit: { [unowned self] in
                 if let commitError { throw commitError }
                 durable = $0

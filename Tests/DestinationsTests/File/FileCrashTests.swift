@@ -67,6 +67,8 @@ struct FileCrashTests {
         let syncsInBackground: Bool
         let hasValues: Bool
         let clock = FakeClock()
+        /// The journal has all events, so nothing that is cut is kept.
+        let bound = FakeBound(end: FileCrashTests.total)
         var taken: Cursor
         var durable: Cursor
 
@@ -89,7 +91,7 @@ struct FileCrashTests {
             let destination = try FileDestination(
                 name: "archive", options: options, ledger: ledger.path + "/archive", disk: disk, clock: clock,
                 telemetry: Telemetry(sink: SilentLog(), now: { 0 }),
-                syncer: syncsInBackground ? FileSyncer(name: "archive") : nil,
+                syncer: syncsInBackground ? FileSyncer(name: "archive") : nil, bound: bound,
                 commit: { [unowned self] in
                     try disk.step()
                     #expect($0.position >= taken.position)

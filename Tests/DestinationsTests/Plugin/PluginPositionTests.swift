@@ -1,8 +1,10 @@
 import Delivery
-import Destinations
 import PluginHosting
 import PluginTesting
+import Synchronization
 import Testing
+
+@testable import Destinations
 
 /// `penstock.position/1`: where delivery resumes for a plugin that keeps its position itself.
 @Suite struct PluginPositionTests {
@@ -79,5 +81,89 @@ import Testing
         let stage = try stage(position: -1)
         #expect(try stage.destination.open(from: Cursor(position: 3)) == nil)
         #expect(try stage.destination.checkpoint() == nil)
+    }
+
+    // MARK: A store that is ahead of the journal
+
+    private struct DiskFailure: Error {}
+
+    private func stage(position: Int, _ bound: FakeBound) throws -> PluginStage {
+        try PluginStage(in: directory, settings: #"{"mode":"plain","position":\#(position)}"#, bound: bound)
+    }
+
+    @Test(
+        arguments: [
+            (nil, 0, false), (nil, 1000, false), (0, 0, true), (0, 1, false), (998, 1000, false), (999, 1000, false),
+            (1000, 1000, true), (1499, 1000, true), (.max - 1, 1000, true), (.max - 1, .max, false),
+        ] as [(UInt64?, UInt64, Bool)])
+    func `a position that the journal has not reached is ahead`(durable: UInt64?, end: UInt64, isAhead: Bool) {
+        for cursor in [0, 500, 1000] as [UInt64] {
+            for state in [[], durable.map(ResumePoint.state) ?? []] {
+                let resume = ResumePoint(
+                    cursor: Cursor(position: min(cursor, end), state: state), durable: durable, end: end)
+                #expect(resume.ahead == (isAhead ? durable : nil))
+                if isAhead { #expect(resume.start == nil && resume.heldThrough == nil && resume.wentBackFrom == nil) }
+            }
+        }
+    }
+
+    @Test func `a store that is ahead is not opened, and new events and restarts do not change that`() throws {
+        let bound = FakeBound(end: 1000)
+        var stage = try stage(position: 1499, bound)
+        for _ in 0..<3 {
+            for end in [1200, 1600] as [UInt64] {
+                bound.grow(to: end)
+                let error = #expect(throws: PluginError.self) {
+                    try stage.destination.open(from: Cursor(position: 990))
+                }
+                let text = error?.description ?? ""
+                #expect(text.contains("it has events up to position 1499, but the journal ended at position 1000"))
+                #expect(text.contains("Set another table (redis: another settings.position_key)"))
+                #expect(text.contains("the events of positions 990 to 1000 (exclusive) may be stored twice"))
+            }
+            stage.destination.close()
+            bound.restart(at: 1600)
+            stage = try self.stage(position: 1499, bound)
+        }
+        #expect(bound.verifications == 0)
+        // Another table has no position.
+        let other = try self.stage(position: -1, bound)
+        #expect(try other.destination.open(from: Cursor(position: 990)) == nil)
+        #expect(other.outcomes(other.offer([1000, 1001]), count: 2) == [.delivered, .delivered])
+        #expect(bound.verifications == 1)
+    }
+
+    @Test func `a store that was down through many starts opens normally`() throws {
+        let bound = FakeBound(end: 1000)
+        for end in stride(from: 1000 as UInt64, to: 3000, by: 500) { bound.restart(at: end) }
+        let stage = try stage(position: 999, bound)
+        #expect(try stage.destination.open(from: Cursor(position: 900)) == nil)
+        #expect(stage.outcomes(stage.offer([999, 1000]), count: 2) == [.delivered, .delivered])
+        #expect(stage.destination.metrics.gauges["first_position"] == 1000)
+    }
+
+    @Test func `a store is compared with the end of now once it has been verified`() throws {
+        let bound = FakeBound(end: 1000)
+        let stage = try stage(position: 999, bound)
+        _ = try stage.destination.open(from: Cursor(position: 1000))
+        stage.destination.close()
+        bound.grow(to: 1500)
+        let later = try self.stage(position: 1499, bound)
+        _ = try later.destination.open(from: Cursor(position: 1000))
+        // A failover to a store of another journal's copy.
+        let foreign = try self.stage(position: 1700, bound)
+        #expect(throws: PluginError.self) { try foreign.destination.open(from: Cursor(position: 1000)) }
+        bound.grow(to: 2000)
+        #expect(throws: PluginError.self) { try foreign.destination.open(from: Cursor(position: 1000)) }
+    }
+
+    @Test func `a destination is not opened while its verification cannot be stored`() throws {
+        let bound = FakeBound(end: 1000)
+        bound.state.withLock { $0.error = DiskFailure() }
+        let stage = try stage(position: 12, bound)
+        #expect(throws: DiskFailure.self) { try stage.destination.open(from: Cursor(position: 10)) }
+        bound.state.withLock { $0.error = nil }
+        _ = try stage.destination.open(from: Cursor(position: 10))
+        #expect(stage.outcomes(stage.offer([12, 13]), count: 2) == [.delivered, .delivered])
     }
 }

@@ -30,7 +30,7 @@ package final class PluginStage {
     package init(
         _ plugin: String = "misbehaving", in directory: PluginTestDirectory, settings: String = "{}",
         deadline: Duration = .seconds(60), journal: String = "journal-1",
-        isolation: PluginDestinationOptions.Isolation = .process,
+        isolation: PluginDestinationOptions.Isolation = .process, bound: (any PositionBound)? = nil,
         adjust: (inout PluginDestinationOptions) -> Void = { _ in }
     ) throws {
         let clock = SystemClock()
@@ -41,7 +41,7 @@ package final class PluginStage {
         options.isolation = isolation
         options.hostProgram = try TestCompiler.built("penstock-plugin-host")
         adjust(&options)
-        destination = PluginDestination(options, telemetry: telemetry)
+        destination = PluginDestination(options, telemetry: telemetry, bound: bound)
     }
 
     private var offered = 0
