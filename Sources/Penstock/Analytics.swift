@@ -12,7 +12,6 @@ import Synchronization
 /// let analytics = Analytics(providers: [DaemonProvider()])
 /// analytics.identify("u_4711", traits: ["plan": "pro"])
 /// analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 12.5))
-/// await analytics.flush()
 /// ```
 ///
 /// Create one instance for the whole application; all methods may be called from any thread. No call throws or blocks,

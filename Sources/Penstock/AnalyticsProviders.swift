@@ -66,7 +66,8 @@ extension Analytics {
     public var statistics: AnalyticsStatistics { pipeline.statistics }
 
     /// Waits until every provider has brought the events recorded before this call to where they cannot be lost, or
-    /// until the timeout. Make it the last call of a program that must not lose events.
+    /// until the timeout. Call it after an event that must not be lost. At the end of a program it is not needed: see
+    /// ``DaemonProvider/Options/exitTimeout``.
     ///
     /// Events that are held until the user consents stay in memory.
     ///
@@ -74,6 +75,21 @@ extension Analytics {
     /// - Returns: Whether the flush is complete, or how many events are still in memory.
     @discardableResult
     public func flush(timeout: Duration = .seconds(5)) async -> FlushOutcome {
-        await Flush(of: pipeline.providers.map(\.provider)).outcome(timeout: timeout)
+        await Flush(of: pipeline.providers.map(\.provider), timeout: timeout).outcome()
+    }
+
+    /// Blocks the calling thread until every provider has brought the events recorded before this call to where they
+    /// cannot be lost, or until the timeout. For code that is not asynchronous, such as a command-line tool.
+    ///
+    /// Do not call it from code that a task calls, because it would keep one of Swift's few threads from working. It is
+    /// not an overload of `flush`, because at the top level of `main.swift` the compiler would choose it even after
+    /// `await`.
+    ///
+    /// - Parameter timeout: The longest time to wait.
+    /// - Returns: Whether the flush is complete, or how many events are still in memory.
+    @available(*, noasync, message: "use the asynchronous flush: await analytics.flush()")
+    @discardableResult
+    public func flushBlocking(timeout: Duration = .seconds(5)) -> FlushOutcome {
+        Flush(of: pipeline.providers.map(\.provider), timeout: timeout).blockingOutcome()
     }
 }

@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: durations) func `a flush accepts a timeout of every size`(timeout: Duration) async {
-        let outcome = await Flush(of: [QuickProvider()]).outcome(timeout: timeout)
+        let outcome = await Flush(of: [QuickProvider()], timeout: timeout).outcome()
         #expect(outcome == .complete)
     }
 

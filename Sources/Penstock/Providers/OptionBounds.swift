@@ -6,6 +6,12 @@ extension Duration {
     /// The longest wait of a provider. It is far below the point where clock arithmetic overflows.
     fileprivate static var longestWait: Duration { .seconds(365 * 86_400) }
 
+    /// The longest delay of the end of a process. A service manager kills a process that takes longer than its own
+    /// timeout, which is 90 s in systemd.
+    private static var longestExit: Duration { .seconds(60) }
+
+    fileprivate var heldAtExit: Duration { held(in: .zero ... .longestExit) }
+
     fileprivate var heldAsWait: Duration { held(in: .zero ... .longestWait) }
 }
 
@@ -24,6 +30,7 @@ extension DaemonProvider.Options {
         held.lingerTime = lingerTime.heldAsWait
         held.adoptionInterval = adoptionInterval.heldAsWait
         held.closingTimeout = closingTimeout.heldAsWait
+        held.exitTimeout = exitTimeout.heldAtExit
         return held
     }
 }
@@ -38,6 +45,7 @@ extension HTTPProvider.Options {
         held.queueBytes = max(0, queueBytes)
         held.flushInterval = flushInterval.heldAsWait
         held.retryDelay = retryDelay.heldAsWaits
+        held.exitTimeout = exitTimeout.heldAtExit
         // URLSession treats 0 as no timeout.
         held.timeout = timeout.held(in: .milliseconds(1) ... .seconds(86_400))
         return held

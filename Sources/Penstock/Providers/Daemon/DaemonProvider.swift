@@ -8,13 +8,15 @@
 /// ```swift
 /// let analytics = Analytics(providers: [DaemonProvider()])
 /// …
-/// await analytics.flush()     // at the end: no event recorded before can be lost any more
+/// await analytics.flush()     // no event recorded before can be lost any more
 /// ```
 ///
-/// **Which events can be lost.** If the process is killed (kill -9, a crash), events that are in memory only are lost:
-/// those of the last milliseconds that are neither acknowledged nor spooled. After `await analytics.flush()` has
-/// returned ``FlushOutcome/complete``, no event recorded before it can be lost in this way. Call it at the end of a
-/// program, and after an event that must not be lost. The spool is not synced: it survives the end of the process, but
+/// **Which events can be lost.** A program that ends by exit(3) or by returning from `main` loses none: at the end,
+/// the provider waits for the daemon, at most ``Options/exitTimeout``, and spools the rest. If the process is killed
+/// (kill -9, a crash, a signal that it does not handle), events that are in memory only are lost: those of the last
+/// milliseconds that are neither acknowledged nor spooled. After `await analytics.flush()` has returned
+/// ``FlushOutcome/complete``, no event recorded before it can be lost in this way. Call it after an event that must not
+/// be lost. The spool is not synced: it survives the end of the process, but
 /// may not survive a power cut. Events that do not fit (``Options/queueEvents``, ``Options/queueBytes``,
 /// ``Options/spoolBytes``) are dropped, counted in ``statistics``, and reported as ``Diagnostic/Code/eventsDropped``.
 /// An event that the daemon rejects is reported with the daemon's reason and is not sent again.
@@ -26,7 +28,7 @@
 ///
 /// When the last reference to the provider is released, for example because ``Analytics`` removed it, the provider
 /// sends or spools its remaining events in the background.
-public final class DaemonProvider: AnalyticsProvider {
+public final class DaemonProvider: AnalyticsProvider, BlockingFlush {
     /// The number of events so far of this process and provider, by outcome.
     public struct Statistics: Sendable, Hashable {
         /// Recorded, and not dropped.
@@ -66,6 +68,10 @@ public final class DaemonProvider: AnalyticsProvider {
     /// number of events for which the spool has no room, or no spool exists.
     public func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome {
         await client.flush(until: deadline)
+    }
+
+    package func flushBlocking(until deadline: ContinuousClock.Instant) -> FlushOutcome {
+        client.flushBlocking(until: deadline)
     }
 
     /// The number of events so far, by outcome.

@@ -5,12 +5,13 @@ import Foundation
 ///
 /// Events wait in memory until a request is due, at most ``Options/flushInterval``. A request that fails is retried
 /// with growing delays until it is answered; events keep their order. Events that do not fit into memory, and events
-/// that the service rejects (400, 413, 422), are dropped, counted in ``statistics`` and reported. Events in memory are
-/// lost when the process ends: call `await analytics.flush()` first.
+/// that the service rejects (400, 413, 422), are dropped, counted in ``statistics`` and reported. When the process ends,
+/// the provider sends the events in memory, for at most ``Options/exitTimeout``; the others are lost. Call
+/// `await analytics.flush()` to wait longer.
 ///
 /// If several processes run on one Linux host, use ``DaemonProvider``, which keeps events on disk. Do not use this
 /// provider in a child process after fork(2).
-public final class HTTPProvider: AnalyticsProvider {
+public final class HTTPProvider: AnalyticsProvider, BlockingFlush {
     /// The service, and the limits of requests and memory.
     public struct Options: Sendable {
         /// The URL of the service, without `/v1/batch`.
@@ -36,6 +37,9 @@ public final class HTTPProvider: AnalyticsProvider {
         public var retryDelay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(300)
         /// The longest time to wait for an answer.
         public var timeout: Duration = .seconds(30)
+        /// How long the end of the process may be delayed by events that the service has not accepted. It applies when
+        /// the process ends by exit(3) or by returning from `main`. After that the events are lost.
+        public var exitTimeout: Duration = .seconds(2)
 
         /// Creates options with Segment's limits.
         public init(service: URL, writeKey: String) {
@@ -73,6 +77,10 @@ public final class HTTPProvider: AnalyticsProvider {
     /// deadline.
     public func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome {
         await client.flush(until: deadline)
+    }
+
+    package func flushBlocking(until deadline: ContinuousClock.Instant) -> FlushOutcome {
+        client.flushBlocking(until: deadline)
     }
 
     /// The number of events so far, by outcome.
