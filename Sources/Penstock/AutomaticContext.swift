@@ -32,13 +32,13 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
     public static let all: AutomaticContext = [.library, .app, .os, .host, .process, .locale, .timezone]
 
     /// Looks up all parts.
-    func members(application: Application?) -> [String: PropertyValue] {
+    func members(application: Analytics.Application?) -> [String: PropertyValue] {
         var members: [String: PropertyValue] = [:]
         if contains(.library) {
             members["library"] = ["name": .string(Library.name), "version": .string(Library.version)]
         }
         if contains(.app), let application = application ?? .ofBundle {
-            members["app"] = .object(
+            members["app"] = .dictionary(
                 [
                     "name": .string(application.name), "version": application.version.map { .string($0) },
                     "build": application.build.map { .string($0) },
@@ -48,7 +48,7 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
         let process = ProcessInfo.processInfo
         if contains(.host) { members["host"] = ["name": .string(process.hostName)] }
         if contains(.process) {
-            members["process"] = ["name": .string(process.processName), "pid": .integer(Int64(CurrentProcess.id))]
+            members["process"] = ["name": .string(process.processName), "pid": .int(Int(CurrentProcess.id))]
         }
         if contains(.locale), let locale = Self.currentLocale { members["locale"] = .string(locale) }
         if contains(.timezone), let timezone = Self.currentTimezone { members["timezone"] = .string(timezone) }
@@ -80,33 +80,35 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
     #endif
 }
 
-/// The application that records events, recorded as `context.app`.
-public struct Application: Sendable, Hashable {
-    /// The application's name.
-    public var name: String
-    /// The version, such as `2.1.0`.
-    public var version: String?
-    /// The build, such as a build number or a commit.
-    public var build: String?
+extension Analytics {
+    /// The application that records events, recorded as `context.app`.
+    public struct Application: Sendable, Hashable {
+        /// The application's name.
+        public var name: String
+        /// The version, such as `2.1.0`.
+        public var version: String?
+        /// The build, such as a build number or a commit.
+        public var build: String?
 
-    /// Creates a description of an application.
-    public init(name: String, version: String? = nil, build: String? = nil) {
-        self.name = name
-        self.version = version
-        self.build = build
-    }
+        /// Creates a description of an application.
+        public init(name: String, version: String? = nil, build: String? = nil) {
+            self.name = name
+            self.version = version
+            self.build = build
+        }
 
-    /// The name and version from the bundle; nil on platforms without bundles.
-    static var ofBundle: Application? {
-        #if os(Linux)
-            nil
-        #else
-            (Bundle.main.infoDictionary?["CFBundleName"] as? String).map { name in
-                Application(
-                    name: name, version: Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String,
-                    build: Bundle.main.infoDictionary?["CFBundleVersion"] as? String)
-            }
-        #endif
+        /// The name and version from the bundle; nil on platforms without bundles.
+        static var ofBundle: Application? {
+            #if os(Linux)
+                nil
+            #else
+                (Bundle.main.infoDictionary?["CFBundleName"] as? String).map { name in
+                    Application(
+                        name: name, version: Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String,
+                        build: Bundle.main.infoDictionary?["CFBundleVersion"] as? String)
+                }
+            #endif
+        }
     }
 }
 
@@ -117,7 +119,7 @@ private enum OperatingSystem {
             let release = fields(of: (try? String(contentsOfFile: "/etc/os-release", encoding: .utf8)) ?? "")
             // Rolling distributions have no version.
             let version = release["VERSION_ID"].map { ["version": PropertyValue.string($0)] } ?? [:]
-            return .object(version.merging(["name": .string(release["NAME"] ?? "Linux")]) { $1 })
+            return .dictionary(version.merging(["name": .string(release["NAME"] ?? "Linux")]) { $1 })
         #else
             let version = ProcessInfo.processInfo.operatingSystemVersion
             let text = "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"

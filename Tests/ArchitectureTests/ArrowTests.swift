@@ -51,7 +51,7 @@ import Testing
         "Page": ["Hashing"],
         "PenstockPluginKit": ["CPenstockPlugin", "Dispatch", "Glibc"],
         // The SDK runs on Apple's platforms, too, and stands alone.
-        "Penstock": ["Darwin", "FoundationNetworking", "Glibc", "Musl", "os"],
+        "Penstock": ["Android", "Darwin", "Dispatch", "FoundationNetworking", "Glibc", "Musl", "os"],
         "PenstockTesting": ["Darwin", "FoundationNetworking", "Glibc", "Musl", "Penstock", "Testing", "XCTest"],
         "Examples": ["Penstock"],
         // The programs.

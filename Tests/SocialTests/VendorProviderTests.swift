@@ -16,11 +16,11 @@ private final class Calls: FirebaseWrapper, MixpanelWrapper {
     }
     func setUserID(_ userID: String?) { keep("user \(userID ?? "-")") }
     func track(event: String, properties: [String: PropertyValue]) {
-        keep("track \(event) \(PropertyValue.object(properties))")
+        keep("track \(event) \(PropertyValue.dictionary(properties))")
     }
     func time(event: String) { keep("time \(event)") }
     func identify(distinctID: String) { keep("identify \(distinctID)") }
-    func set(properties: [String: PropertyValue]) { keep("set \(PropertyValue.object(properties))") }
+    func set(properties: [String: PropertyValue]) { keep("set \(PropertyValue.dictionary(properties))") }
 }
 
 @Suite struct VendorProviderTests {

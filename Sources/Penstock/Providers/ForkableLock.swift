@@ -30,8 +30,8 @@
     /// How often to try to lock within a deadline, in microseconds.
     private static let pause: UInt32 = 100
 
-    /// Locks, unless the lock is still held at the deadline. A signal handler may have interrupted the thread that holds
-    /// it, and then it is never unlocked.
+    /// Locks, unless the lock is still held at the deadline. A signal handler may have interrupted the thread that
+    /// holds it, and then it is never unlocked.
     /// - Returns: Whether the lock is held now.
     func lock(until deadline: ContinuousClock.Instant) -> Bool {
         while unsafe pthread_mutex_trylock(mutex) != 0 {

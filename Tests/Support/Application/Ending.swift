@@ -46,7 +46,7 @@ private func exitOnSignal(_ signal: Int32) { Foundation.exit(0) }
 
 @MainActor private func recordFromReleasedProvider() {
     let analytics = Analytics(providers: [DaemonProvider(options)], userID: "u")
-    for number in 0..<eventCount { analytics.track("Parent", ["number": .integer(Int64(number))]) }
+    for number in 0..<eventCount { analytics.track("Parent", ["number": .int(number)]) }
 }
 
 /// Foundation's `Process` passes on the signals that the thread of the test blocks.

@@ -32,7 +32,7 @@ func say(_ text: String) {
 }
 
 @Sendable func record(_ name: String, _ numbers: Range<Int>) {
-    for number in numbers { analytics.track(name, ["number": .integer(Int64(number))]) }
+    for number in numbers { analytics.track(name, ["number": .int(number)]) }
 }
 
 /// Works without Swift concurrency, which a forked child does not have.

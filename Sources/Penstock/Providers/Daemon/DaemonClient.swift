@@ -34,6 +34,8 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
         /// Whether the worker sleeps until it is woken.
         var isAsleep = false
         var isClosing = false
+        /// Whether the worker must discard its events.
+        var isPurging = false
         /// Whether the process is ending, and the handler for its end may have run already.
         var isExiting = false
         /// Descriptors of the worker that a child process must close: the connection, and both ends of the pipe that
@@ -128,8 +130,8 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
         report(
             Diagnostic(
                 .eventsDropped,
-                "\(events) \(events == 1 ? "event was" : "events were") lost when the process ended: the daemon did not "
-                    + "acknowledge them within exitTimeout (\(options.exitTimeout)), and \(place)",
+                "\(events) \(events == 1 ? "event was" : "events were") lost when the process ended: the daemon "
+                    + "did not acknowledge them within exitTimeout (\(options.exitTimeout)), and \(place)",
                 events: events))
     }
 
@@ -142,6 +144,13 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
             return state.unreported ?? []
         }
         for diagnostic in missed { diagnostics.report(diagnostic) }
+    }
+
+    /// Discards all events. The worker does it soon, also for events that are recorded just after this call.
+    func purge() {
+        lock.lock()
+        state.isPurging = state.hasWorker
+        wakeAndUnlock()
     }
 
     func close() {
@@ -185,15 +194,17 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
     struct Turn {
         var blocks: [LineBlock]
         var isClosing: Bool
+        var isPurging: Bool
         /// The earliest deadline of a waiting flush.
         var deadline: Instant?
     }
 
     func beginTurn() -> Turn {
         lock.withLock {
-            Turn(
-                blocks: state.queue.takeAll(), isClosing: state.isClosing, deadline: state.flushes.map(\.deadline).min()
-            )
+            defer { state.isPurging = false }
+            return Turn(
+                blocks: state.queue.takeAll(), isClosing: state.isClosing, isPurging: state.isPurging,
+                deadline: state.flushes.map(\.deadline).min())
         }
     }
 
@@ -246,7 +257,7 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
     /// - Returns: Whether the worker may sleep until it is woken; false if there is work to do.
     func fallAsleep() -> Bool {
         lock.withLock {
-            state.isAsleep = state.queue.isEmpty && !state.isClosing
+            state.isAsleep = state.queue.isEmpty && !state.isClosing && !state.isPurging
             return state.isAsleep
         }
     }

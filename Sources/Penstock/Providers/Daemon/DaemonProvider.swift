@@ -40,6 +40,8 @@ public final class DaemonProvider: AnalyticsProvider, BlockingFlush {
         public var refused = 0
         /// Dropped because memory and spool were full.
         public var dropped = 0
+        /// Discarded from memory by ``DaemonProvider/purge()``.
+        public var purged = 0
         /// In memory only. These events would be lost if the process were killed now.
         public var inMemory = 0
         /// The size of the spooled events that are not acknowledged, in bytes.
@@ -48,10 +50,17 @@ public final class DaemonProvider: AnalyticsProvider, BlockingFlush {
         public var isConnected = false
     }
 
+    /// The name by which the application disables or removes the provider.
+    public let name: String
     private let client: DaemonClient
 
     /// Creates a provider. It connects at once, and sends the events left in the spool.
-    public init(_ options: Options = Options()) {
+    ///
+    /// - Parameters:
+    ///   - options: The socket, and the limits of memory and spool.
+    ///   - name: The name by which the application disables or removes the provider.
+    public init(_ options: Options = Options(), name: String = "DaemonProvider") {
+        self.name = name
         client = DaemonClient(options)
     }
 
@@ -73,6 +82,10 @@ public final class DaemonProvider: AnalyticsProvider, BlockingFlush {
     package func flushBlocking(until deadline: ContinuousClock.Instant) -> FlushOutcome {
         client.flushBlocking(until: deadline)
     }
+
+    /// Discards the events in memory and in the spool, also those that ended processes have left there. Events that
+    /// were sent are out of reach, even if the daemon has not acknowledged them.
+    public func purge() { client.purge() }
 
     /// The number of events so far, by outcome.
     public var statistics: Statistics { client.statistics }

@@ -132,8 +132,9 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
         condition.withLock { diagnostics }.report(
             Diagnostic(
                 .eventsDropped,
-                "\(events) \(events == 1 ? "event was" : "events were") lost when the process ended: \(options.service) "
-                    + "did not take them within exitTimeout (\(options.exitTimeout)); raise it, or flush before the end",
+                "\(events) \(events == 1 ? "event was" : "events were") lost when the process ended: "
+                    + "\(options.service) did not take them within exitTimeout (\(options.exitTimeout)); "
+                    + "raise it, or flush before the end",
                 events: events))
     }
 
@@ -146,6 +147,24 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
     private func pending(numbersTarget target: Int?) -> FlushOutcome {
         let missing = condition.withLock { (target ?? numbers.accepted) - (numbers.accepted - numbers.inMemory) }
         return missing > 0 ? .pending(events: missing) : .complete
+    }
+
+    func purge() {
+        let done = condition.withLock { () -> [Flush] in
+            let count = outbox.purge()
+            numbers.purged += count
+            numbers.inMemory -= count
+            return takeDoneFlushes()
+        }
+        for flush in done { flush.answer(.complete) }
+    }
+
+    /// Takes the flushes whose events have left memory. Call with the lock held.
+    private func takeDoneFlushes() -> [Flush] {
+        let left = numbers.accepted - numbers.inMemory
+        let done = flushes.filter { $0.value.target <= left }
+        for number in done.keys { flushes[number] = nil }
+        return Array(done.values)
     }
 
     func close() {
@@ -262,11 +281,7 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
                 }
                 hasReportedOutage = true
             }
-            let left = numbers.accepted - numbers.inMemory
-            for (number, flush) in flushes where flush.target <= left {
-                done.append(flush)
-                flushes[number] = nil
-            }
+            done = takeDoneFlushes()
             return diagnostics
         }
         for report in reports { handler.report(report) }

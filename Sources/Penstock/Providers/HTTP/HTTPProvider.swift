@@ -5,8 +5,8 @@ import Foundation
 ///
 /// Events wait in memory until a request is due, at most ``Options/flushInterval``. A request that fails is retried
 /// with growing delays until it is answered; events keep their order. Events that do not fit into memory, and events
-/// that the service rejects (400, 413, 422), are dropped, counted in ``statistics`` and reported. When the process ends,
-/// the provider sends the events in memory, for at most ``Options/exitTimeout``; the others are lost. Call
+/// that the service rejects (400, 413, 422), are dropped, counted in ``statistics`` and reported. When the process
+/// ends, the provider sends the events in memory, for at most ``Options/exitTimeout``; the others are lost. Call
 /// `await analytics.flush()` to wait longer.
 ///
 /// If several processes run on one Linux host, use ``DaemonProvider``, which keeps events on disk. Do not use this
@@ -58,14 +58,25 @@ public final class HTTPProvider: AnalyticsProvider, BlockingFlush {
         public var refused = 0
         /// Dropped, because the event was too large or memory was full.
         public var dropped = 0
+        /// Discarded from memory by ``HTTPProvider/purge()``.
+        public var purged = 0
         /// Currently in memory.
         public var inMemory = 0
     }
 
+    /// The name by which the application disables or removes the provider.
+    public let name: String
     private let client: HTTPClient
 
     /// Creates a provider. It starts to send when the first event is recorded.
-    public init(_ options: Options) { client = HTTPClient(options) }
+    ///
+    /// - Parameters:
+    ///   - options: The service, and the limits of requests and memory.
+    ///   - name: The name by which the application disables or removes the provider.
+    public init(_ options: Options, name: String = "HTTPProvider") {
+        self.name = name
+        client = HTTPClient(options)
+    }
 
     deinit { client.close() }
 
@@ -82,6 +93,9 @@ public final class HTTPProvider: AnalyticsProvider, BlockingFlush {
     package func flushBlocking(until deadline: ContinuousClock.Instant) -> FlushOutcome {
         client.flushBlocking(until: deadline)
     }
+
+    /// Discards the events in memory, except those of a request that is being sent.
+    public func purge() { client.purge() }
 
     /// The number of events so far, by outcome.
     public var statistics: Statistics { client.statistics }

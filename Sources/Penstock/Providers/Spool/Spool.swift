@@ -127,6 +127,16 @@ final class Spool {
         }
     }
 
+    /// Deletes the events of all stores.
+    func purge() {
+        for store in stores {
+            store.acknowledge(bytes: store.unacknowledged)
+            store.removeIfEmpty()
+        }
+        stores = []
+        hasOwn = false
+    }
+
     /// Releases all stores. Events that are not acknowledged stay on disk for the next process.
     func close() {
         for store in stores { store.removeIfEmpty() }
