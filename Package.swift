@@ -99,6 +99,8 @@ let package = Package(
     products: [
         // For applications: the SDK and its test kit.
         .library(name: "Penstock", targets: ["Penstock"]),
+        // For applications on machines without a daemon. Not in `Penstock`: it needs all of Foundation.
+        .library(name: "PenstockHTTP", targets: ["PenstockHTTP"]),
         // Generates typed events from an application's plan.yaml, in each build of the application.
         .plugin(name: "GenerateTrackingPlan", targets: ["GenerateTrackingPlan"]),
         .library(name: "PenstockTesting", targets: ["PenstockTesting"]),
@@ -234,6 +236,7 @@ let package = Package(
 
         // The SDK. It depends on none of the rooms above, on no package and on no C library.
         room("Penstock"),
+        room("PenstockHTTP", ["Penstock"]),
         room("PenstockTesting", ["Penstock"]),
         // An example application that uses the SDK.
         .target(name: "Social", dependencies: ["Penstock"], path: "Sources/Examples/Social", swiftSettings: rules),
@@ -398,7 +401,8 @@ let package = Package(
         tests(
             "PenstockTests",
             [
-                "Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "PenstockCommand",
+                "Penstock", "PenstockHTTP", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd",
+                "PenstockCommand",
                 "sdk-application",
                 "sdk-benchmark",
             ]),

@@ -3,6 +3,15 @@
 #else
     import Foundation
 #endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// The parts of the context that the SDK looks up and adds to every event.
 public struct AutomaticContext: OptionSet, Sendable, Hashable {
@@ -19,7 +28,7 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
     public static let app = AutomaticContext(rawValue: 2)
     /// `context.os`: the operating system's name and version.
     public static let os = AutomaticContext(rawValue: 4)
-    /// `context.host`: the host name.
+    /// `context.host`: the host name. Not part of `all` on Apple's platforms, where it names a person's device.
     public static let host = AutomaticContext(rawValue: 8)
     /// `context.process`: the program's name and the process id.
     public static let process = AutomaticContext(rawValue: 16)
@@ -28,8 +37,16 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
     /// `context.timezone`, such as `Europe/Berlin`.
     public static let timezone = AutomaticContext(rawValue: 64)
 
-    /// All parts.
-    public static let all: AutomaticContext = [.library, .app, .os, .host, .process, .locale, .timezone]
+    /// `context.device`: the model, such as `iPhone17,1`. Only on Apple's platforms.
+    public static let device = AutomaticContext(rawValue: 128)
+
+    #if canImport(Darwin)
+        /// All parts but the host name, which names a person's device.
+        public static let all: AutomaticContext = [.library, .app, .os, .process, .locale, .timezone, .device]
+    #else
+        /// All parts.
+        public static let all: AutomaticContext = [.library, .app, .os, .host, .process, .locale, .timezone]
+    #endif
 
     /// Looks up all parts.
     func members(application: Analytics.Application?) -> [String: PropertyValue] {
@@ -46,7 +63,10 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
         }
         if contains(.os) { members["os"] = OperatingSystem.description }
         let process = ProcessInfo.processInfo
-        if contains(.host) { members["host"] = ["name": .string(process.hostName)] }
+        if contains(.host) { members["host"] = ["name": .string(Machine.hostName)] }
+        #if canImport(Darwin)
+            if contains(.device) { members["device"] = ["manufacturer": "Apple", "model": .string(Machine.model)] }
+        #endif
         if contains(.process) {
             members["process"] = ["name": .string(process.processName), "pid": .int(Int(CurrentProcess.id))]
         }
@@ -108,6 +128,25 @@ extension Analytics {
                         build: Bundle.main.infoDictionary?["CFBundleVersion"] as? String)
                 }
             #endif
+        }
+    }
+}
+
+private enum Machine {
+    /// The host name that the kernel knows. Unlike `ProcessInfo.hostName` it asks no name server, and on Apple's
+    /// platforms it needs no permission for the local network.
+    static var hostName: String { field(\.nodename) }
+
+    /// The model of the device, and in the simulator that of the simulated one.
+    static var model: String {
+        ProcessInfo.processInfo.environment["SIMULATOR_MODEL_IDENTIFIER"] ?? field(\.machine)
+    }
+
+    private static func field<Text>(_ path: KeyPath<utsname, Text>) -> String {
+        var names = utsname()
+        guard unsafe uname(&names) == 0 else { return "" }
+        return unsafe withUnsafeBytes(of: names[keyPath: path]) { bytes in
+            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
     }
 }

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Penstock
+@testable import PenstockHTTP
 
 @Suite struct HTTPProviderTests {
     private func options(_ server: ScriptedServer) throws -> HTTPProvider.Options {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Penstock
+@testable import PenstockHTTP
 
 /// No value of an option crashes the application.
 @Suite struct OptionBoundsTests {

@@ -30,7 +30,7 @@ package protocol BlockingFlush: AnalyticsProvider {
 /// One handler of atexit(3) serves all clients. The system calls handlers in the reverse order of their registration.
 /// A handler of the application that was registered before the first provider therefore runs after this one. If it
 /// records events, this handler is registered again, and runs again.
-package final class ProcessExit: ForkObserver, @unchecked Sendable {
+package final class ProcessExit: @unchecked Sendable {
     typealias Instant = ContinuousClock.Instant
 
     package static let shared: ProcessExit = {
@@ -92,8 +92,9 @@ package final class ProcessExit: ForkObserver, @unchecked Sendable {
         for _ in observers where done.wait(timeout: end) == .timedOut { return }
     }
 
-    // MARK: fork(2)
+}
 
+extension ProcessExit: ForkObserver {
     func prepareToFork() { lock.lock() }
     func forkedInParent() { lock.unlock() }
     func forkedInChild() {

@@ -1,4 +1,5 @@
-import Foundation
+public import Foundation
+public import Penstock
 
 /// Sends events to a service that supports Segment's HTTP API (`POST /v1/batch`): to Segment itself, or to the `http:`
 /// listener of a penstockd. Use it on machines without a daemon.
@@ -9,7 +10,7 @@ import Foundation
 /// ends, the provider sends the events in memory, for at most ``Options/exitTimeout``; the others are lost. Call
 /// `await analytics.flush()` to wait longer.
 ///
-/// If several processes run on one Linux host, use ``DaemonProvider``, which keeps events on disk. Do not use this
+/// If several processes run on one Linux host, use `DaemonProvider`, which keeps events on disk. Do not use this
 /// provider in a child process after fork(2).
 public final class HTTPProvider: AnalyticsProvider, BlockingFlush {
     /// The service, and the limits of requests and memory.

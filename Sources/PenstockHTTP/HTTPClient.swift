@@ -1,4 +1,5 @@
 import Foundation
+import Penstock
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking

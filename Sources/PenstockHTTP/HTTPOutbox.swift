@@ -1,3 +1,5 @@
+import Penstock
+
 /// Decides what an HTTP client sends next, and when: a pure state machine. Only one request is in flight, so events
 /// keep their order. A batch stays at the front until it is delivered or rejected.
 struct HTTPOutbox {
