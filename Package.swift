@@ -12,6 +12,14 @@ let rules: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// Xcode puts the SDK's privacy manifest into an application. On other hosts a resource would only bring code with it that
+/// needs all of Foundation.
+#if os(macOS)
+    let hasPrivacyManifest = true
+#else
+    let hasPrivacyManifest = false
+#endif
+
 let cRules: [CSetting] = [.treatAllWarnings(as: .error)]
 let cxxRules: [CXXSetting] = [.treatAllWarnings(as: .error)]
 
@@ -253,7 +261,9 @@ let package = Package(
             ]),
 
         // The SDK. It depends on none of the rooms above, on no package and on no C library.
-        room("Penstock"),
+        .target(
+            name: "Penstock", exclude: hasPrivacyManifest ? [] : ["PrivacyInfo.xcprivacy"],
+            resources: hasPrivacyManifest ? [.copy("PrivacyInfo.xcprivacy")] : [], swiftSettings: rules),
         room("PenstockHTTP", ["Penstock"]),
         room("PenstockTesting", ["Penstock"]),
         // An example application that uses the SDK.

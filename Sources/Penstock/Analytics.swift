@@ -25,6 +25,11 @@ public final class Analytics: EventSending {
     public struct Options: Sendable {
         /// The application's name and version, recorded as `context.app`.
         public var application: Application?
+        /// The path of the file that keeps the anonymous id from run to run; nil to make a new one in each run.
+        ///
+        /// The file and its directory are created. `Analytics` reads it when it is created, and writes it when the id
+        /// changes: at `reset()` and when another user signs in. For an application of one user, not for a server.
+        public var anonymousIDFile: String?
         /// The parts of the context that the SDK looks up itself, once, and adds to every event.
         public var automaticContext = AutomaticContext.all
         /// The maximum size of an encoded event in bytes. The daemon's own limit is 32 KiB unless its operator changed
@@ -51,14 +56,16 @@ public final class Analytics: EventSending {
     let pipeline: EventPipeline
     private let options: Options
     private let messageIDs: MessageIDGenerator
+    /// Whether this is one of several users' instances.
+    private let isScoped: Bool
 
     /// Creates an `Analytics` that sends events to the given providers.
     ///
     /// - Parameters:
     ///   - providers: The providers that receive events. You can add more later.
     ///   - userID: The user's id, if it is known and does not change.
-    ///   - anonymousID: The id to use until a user is identified. By default it is random. An application that is
-    ///     started repeatedly should store an id and pass it here.
+    ///   - anonymousID: The id to use until a user is identified. By default it is the one that
+    ///     `Options.anonymousIDFile` keeps, or else random.
     ///   - consent: The user's consent.
     ///   - options: Limits, context and diagnostics.
     public init(
@@ -67,19 +74,38 @@ public final class Analytics: EventSending {
         options: Options = Options()
     ) {
         self.options = options
+        isScoped = false
         messageIDs = MessageIDGenerator()
         pipeline = EventPipeline(consent: consent, heldEvents: options.heldEvents, diagnostics: options.diagnostics)
+        let kept = options.anonymousIDFile.flatMap { AnonymousIDFile(path: $0).read() }
+        let anonymousID =
+            Self.nonEmpty(anonymousID) ?? kept ?? messageIDs.make(at: options.now(), process: CurrentProcess.id)
         scope = SharedScope(
             AnalyticsScope(
-                userID: Self.nonEmpty(userID),
-                anonymousID: Self.nonEmpty(anonymousID)
-                    ?? messageIDs.make(at: options.now(), process: CurrentProcess.id),
+                userID: Self.nonEmpty(userID), anonymousID: anonymousID,
                 automatic: options.automaticContext.members(application: options.application)), isForOneUser: false)
         for provider in providers { add(provider) }
+        if anonymousID != kept { keep(anonymousID: anonymousID) }
+    }
+
+    /// Writes the anonymous id to the file that keeps it, if there is one.
+    func keep(anonymousID: String) {
+        guard let path = options.anonymousIDFile, !isScoped else { return }
+        do {
+            try AnonymousIDFile(path: path).write(anonymousID)
+        } catch {
+            report(
+                Diagnostic(
+                    .anonymousIDNotKept,
+                    "cannot write the anonymous id to \(path), so the next run has another one: \(error); "
+                        + "choose another anonymousIDFile",
+                    events: 0))
+        }
     }
 
     private init(sharing other: Analytics, scope: AnalyticsScope) {
         options = other.options
+        isScoped = true
         messageIDs = other.messageIDs
         pipeline = other.pipeline
         self.scope = SharedScope(scope, isForOneUser: true)

@@ -14,6 +14,7 @@ extension Analytics {
             scope = AnalyticsScope(
                 userID: nil, anonymousID: anonymousID, context: scope.context, automatic: scope.automatic)
         }
+        keep(anonymousID: anonymousID)
     }
 
     // MARK: Super properties and context
@@ -67,11 +68,14 @@ extension Analytics {
         let running = RunningSession(id: makeID(), kind: session.kind, settings: settings)
         let anonymousID = makeID()
         let userID = session.user.map(\.userID)
-        scope.change { scope in
-            if scope.userID != nil, scope.userID != userID { scope.anonymousID = anonymousID }
+        let isNew = scope.change { scope in
+            let isNew = scope.userID != nil && scope.userID != userID
+            if isNew { scope.anonymousID = anonymousID }
             scope.userID = userID.flatMap(Self.nonEmpty)
             scope.session = running
+            return isNew
         }
+        if isNew { keep(anonymousID: anonymousID) }
         if let user = session.user, let traits = object(user, "the session's user", site) {
             identify(user.userID, traits: traits, fileID: fileID, line: line)
         }

@@ -23,6 +23,8 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         public static let unreachable = Code(rawValue: "unreachable")
         /// A provider cannot write to its spool on disk. It keeps retrying, and keeps the events in memory.
         public static let spoolFailed = Code(rawValue: "spool_failed")
+        /// The anonymous id cannot be written to its file.
+        public static let anonymousIDNotKept = Code(rawValue: "anonymous_id_not_kept")
         /// A provider was replaced by another one of the same name.
         public static let providerReplaced = Code(rawValue: "provider_replaced")
         /// The named object does not exist, for example a provider of that name.

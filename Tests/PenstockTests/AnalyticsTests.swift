@@ -2,6 +2,7 @@ import Foundation
 import Penstock
 import PenstockTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Providers, middleware, super properties, identity.
@@ -162,6 +163,24 @@ import Testing
         #expect(rig.events.count == 3)
         #expect(rig.diagnostics.codes == [.invalid, .invalid])
         #expect(rig.diagnostics.messages[0].contains("neither a user id nor an anonymous id"))
+    }
+
+    @Test func `a kept anonymous id survives the process, and changes with the user`() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path + "/state/anonymous-id"
+        func run() -> Rig { Rig { $0.anonymousIDFile = file } }
+        let first = run()
+        #expect(run().analytics.anonymousID == first.analytics.anonymousID)
+        first.analytics.scoped(toUser: "other").reset()
+        #expect(run().analytics.anonymousID == first.analytics.anonymousID)
+        let before = first.analytics.anonymousID
+        first.analytics.reset()
+        #expect(first.analytics.anonymousID != before)
+        #expect(run().analytics.anonymousID == first.analytics.anonymousID)
+        try directory.write("state/anonymous-id", String(repeating: "x", count: 10_000))
+        #expect(run().analytics.anonymousID?.count == 36)
+        let failing = Rig { $0.anonymousIDFile = "/proc/none/anonymous-id" }
+        #expect(failing.diagnostics.codes == [.anonymousIDNotKept])
     }
 
     @Test func `every call takes a time and an id`() throws {
