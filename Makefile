@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test check torture simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
+.PHONY: help run test check torture torture-handovers simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
 .PHONY: format check-format bench-attack bench-http bench-isolation bench-page bench-sdk bench-diff install install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
 .PHONY: uninstall deb rpm dist test-packages setup-deb setup-rpm setup-dist
@@ -19,6 +19,8 @@ DESTDIR ?=
 # The number of seeds that `make simulate` runs, and the first of them.
 SEEDS ?= 20000
 FIRST ?= 1
+# How often `make torture-handovers` restarts the service, and how often it kills it.
+HANDOVERS ?= 100
 
 release := .build/release
 # The sink plugins. Those in the second list need a library that not every machine has: its pkg-config name, and its
@@ -63,8 +65,9 @@ install_packages := $(build_packages) patchelf lowdown
 deb_packages := $(install_packages) $(plugin_packages) debhelper dh-apparmor dpkg-dev lintian
 dist_packages := $(install_packages) $(plugin_packages) file
 rpm_packages := $(dist_packages) rpm
-# To crash: filesystems for power cuts, strace for failing system calls.
-torture_packages := $(build_packages) python3 xfsprogs e2fsprogs strace util-linux mount
+# To crash: filesystems for power cuts, strace for failing system calls, a separate systemd for restarts.
+torture_packages := $(install_packages) python3 xfsprogs e2fsprogs strace util-linux mount \
+	systemd dbus libnss-systemd bsdutils
 # To test: HTTP servers, databases and brokers, which the tests start on free ports; a separate systemd, into which
 # Penstock is installed; a validator for the JSON Schema; a formatter for the man pages; clients in several languages; a
 # browser.
@@ -80,7 +83,8 @@ help:
 	@echo 'make test     build and run all tests'
 	@echo 'make format   format all Swift files with the rules of .swift-format'
 	@echo 'make check    ROOM=Journal: run only the unit tests of one room'
-	@echo 'make torture  crash the release for an hour: kill -9, power cuts, failing system calls, flipped bits'
+	@echo 'make torture  crash the release for an hour: kill -9, power cuts, failing system calls, flipped bits, restarts;'
+	@echo '              one part: make torture-handovers HANDOVERS=$(HANDOVERS)'
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
 	@echo '              journal, delivery and clients in one thread, on a simulated disk that fails'
 	@echo 'make build    release binaries in $(release)'
@@ -176,6 +180,13 @@ torture: setup-torture build
 	@PENSTOCK_BINARIES=$(release) Tests/CrashTests/run --long
 	@echo '==> damaging journals: a cut at every byte, every bit flipped'
 	@printf '%s\n' sealed unsealed current crashed | xargs -P "$$(nproc)" -I PLACE $(release)/damage 1 PLACE
+	@$(MAKE) --no-print-directory torture-handovers
+
+# Clients of the installed release must not notice anything.
+torture-handovers: setup-torture build
+	@echo '==> 20,000 events a second: $(HANDOVERS) restarts of the service, then $(HANDOVERS) kills'
+	@$$([ "$$(id -u)" = 0 ] || echo sudo -n) env HANDOVERS=$(HANDOVERS) Tests/Support/with-systemd --timeout 1800 -- \
+		Tests/Support/service-checks $(release) clients_do_not_notice_restarts clients_do_not_notice_kills
 
 bench: build
 	@for product in journal-benchmark routing-benchmark sdk-benchmark; do $(product) "$$product"; done

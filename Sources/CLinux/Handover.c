@@ -52,6 +52,24 @@ int clinux_send_files(int socket, const int *files, int count) {
     return 0;
 }
 
+int clinux_accept_into(int listener, int queue, int *is_in) {
+    char byte = 0;
+    struct iovec piece = {&byte, 1};
+    union {
+        struct cmsghdr header;
+        char space[CMSG_SPACE(sizeof(int))];
+    } one;
+    memset(&one, 0, sizeof one);
+    one.header = (struct cmsghdr){
+        .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+    int *file = (int *)CMSG_DATA(&one.header);
+    struct msghdr message = {
+        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &one, .msg_controllen = CMSG_SPACE(sizeof(int))};
+    int client = *file = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (client >= 0) *is_in = sendmsg(queue, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1;
+    return client;
+}
+
 int clinux_receive_files(int socket, int *files, int peeks) {
     char byte;
     struct iovec piece = {&byte, 1};

@@ -22,14 +22,27 @@ struct LightLoadTests {
 
     private let start = Instant(nanoseconds: 1_000_000_000)
 
+    /// As many of the longest turns as take this time.
+    /// - Returns: whether the client may stay after the last one.
+    private func use(_ time: Duration, _ user: UInt32, _ load: inout LightLoad, at now: Instant) -> Bool {
+        var left = time
+        var stays = true
+        while left > .zero {
+            let turn = min(left, LightLoad.longestTurn)
+            stays = load.note(turn, of: .local(user), at: now)
+            left -= turn
+        }
+        return stays
+    }
+
     @Test func `a user's clients may stay until they have used the user's share of a window`() {
         var load = LightLoad()
         let stays = [
-            load.note(LightLoad.userShare, of: .local(1), at: start),
-            load.note(.nanoseconds(1), of: .local(1), at: start),
-            load.note(.nanoseconds(1), of: .local(2), at: start),
+            use(LightLoad.userShare, 1, &load, at: start),
+            use(.nanoseconds(1), 1, &load, at: start),
+            use(.nanoseconds(1), 2, &load, at: start),
             // A window begins with nothing used.
-            load.note(LightLoad.userShare, of: .local(1), at: start + LightLoad.window),
+            use(LightLoad.userShare, 1, &load, at: start + LightLoad.window),
         ]
         #expect(stays == [true, false, true, true])
     }
@@ -37,12 +50,34 @@ struct LightLoadTests {
     @Test func `if all users together use too much, those with more than the average leave`() {
         var load = LightLoad()
         var stays: [Bool] = []
-        for user in UInt32(1)...6 { stays.append(load.note(.milliseconds(8), of: .local(user), at: start)) }
+        for user in UInt32(1)...6 { stays.append(use(.milliseconds(8), user, &load, at: start)) }
         // The sum exceeds the limit with the second of these, which is below the average.
-        for user in UInt32(7)...8 { stays.append(load.note(.milliseconds(2), of: .local(user), at: start)) }
+        for user in UInt32(7)...8 { stays.append(use(.milliseconds(2), user, &load, at: start)) }
         #expect(stays == [Bool](repeating: true, count: 8))
-        let after = [1, 7].map { load.note(.milliseconds(1), of: .local($0), at: start) }
+        let after = [1, 7].map { load.note(.microseconds(500), of: .local($0), at: start) }
         #expect(after == [false, true])
+    }
+
+    @Test func `a turn that has waited for a processor does not count against its client`() {
+        var load = LightLoad()
+        var stays: [Bool] = []
+        for _ in 0..<10 { stays.append(load.note(.milliseconds(20), of: .local(1), at: start)) }
+        #expect(!stays.contains(false))
+    }
+
+    @Test func `new clients of a user that has used too much do not begin here for a while`() {
+        var load = LightLoad()
+        _ = use(LightLoad.userShare, 1, &load, at: start)
+        #expect(!load.excludes(.local(1), at: start))
+        _ = use(.nanoseconds(1), 1, &load, at: start)
+        _ = use(.nanoseconds(1), 2, &load, at: start)
+        let end = start + LightLoad.exclusion
+        #expect(load.excludes(.local(1), at: start + .milliseconds(999)))
+        #expect(!load.excludes(.local(1), at: end))
+        #expect(!load.excludes(.local(2), at: start))
+        // What is over is forgotten.
+        _ = use(.nanoseconds(1), 2, &load, at: end)
+        #expect(!load.excludes(.local(1), at: start))
     }
 
     /// The client sends much, then little until it counts as a light client again, several times.

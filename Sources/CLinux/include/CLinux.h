@@ -185,6 +185,8 @@ int clinux_send_buffer(int socket, int size);
 /* One byte with descriptors (SCM_RIGHTS, unix(7)), at most CLINUX_FILES_MOST, without waiting. Returns 0, or an errno. */
 enum { CLINUX_FILES_MOST = 253 };
 int clinux_send_files(int socket, const int *files, int count);
+/* clinux_accept and, as the next system call, clinux_send_files with the accepted socket; *is_in: whether it was sent. */
+int clinux_accept_into(int listener, int queue, int *is_in);
 /* The descriptors of the next such byte, into CLINUX_FILES_MOST places. With `peeks`, the byte and its descriptors stay
  * in the socket as well. Returns how many there are; -1: there is no byte. */
 int clinux_receive_files(int socket, int *files, int peeks);

@@ -79,7 +79,7 @@ struct EventSubmission {
             admission.rewritten = rewritten
             if let slot {
                 // A large request has so many pieces that it waits for the first ones.
-                guard slot.record.hasRoom else {
+                guard slot.mayAppend() else {
                     wasStalled = true
                     return false
                 }

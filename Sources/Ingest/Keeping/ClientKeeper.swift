@@ -100,17 +100,22 @@ package final class ClientKeeper: @unchecked Sendable {
             keeper.takeLeft(durable: isSame ? durable : 0)
             return keeper
         }
-        let kept = try KeptMemory(size: size)
-        (kept[8], kept[16]) = journal
-        kept[0] = magic
-        let vault = try SocketVault()
+        let keeper = try ClientKeeper(journal: journal)
         for name in [Name.memory, Name.input, Name.output] { service.forget(name: name) }
-        guard service.keep([kept.descriptor], name: Name.memory),
-            service.keep([vault.descriptors.input], name: Name.input),
-            service.keep([vault.descriptors.output], name: Name.output)
+        guard service.keep([keeper.memory.descriptor], name: Name.memory),
+            service.keep([keeper.vault.descriptors.input], name: Name.input),
+            service.keep([keeper.vault.descriptors.output], name: Name.output)
         else { return nil }
         service.awaitReceipt()
-        return ClientKeeper(kept, vault)
+        return keeper
+    }
+
+    /// Begins anew. Nobody else holds its memory and its vault yet.
+    convenience init(journal: (UInt64, UInt64)) throws(SystemError) {
+        let memory = try KeptMemory(size: Self.size)
+        (memory[8], memory[16]) = journal
+        memory[0] = Self.magic
+        self.init(memory, try SocketVault())
     }
 
     private init(_ memory: KeptMemory, _ vault: SocketVault) {
@@ -188,10 +193,25 @@ package final class ClientKeeper: @unchecked Sendable {
 
     // MARK: The accepting thread
 
-    /// Keeps a new client's connection. Do it as soon as it is accepted, and before anything is read from it.
+    /// Accepts a client and keeps its connection.
+    /// - Parameter slot: its place; nil: there is none.
+    /// - Returns: nil: no client waits.
+    func accept(
+        from listener: borrowing FileDescriptor, ofSource source: UInt64, slot: inout ClientSlot?
+    ) throws(SystemError) -> FileDescriptor? {
+        var isIn = false
+        guard let socket = try vault.accept(from: listener, isIn: &isIn) else { return nil }
+        slot = keep(socket, ofSource: source, isIn: isIn)
+        return socket
+    }
+
+    /// Keeps a client's connection from which nothing was read.
+    /// - Parameter isIn: the vault has its socket already.
     /// - Returns: nil: there is no place.
-    func keep(_ socket: borrowing FileDescriptor, ofSource source: UInt64) -> ClientSlot? {
-        guard vault.put([socket.raw]) || (tidy(completely: true) && vault.put([socket.raw])) else { return nil }
+    func keep(_ socket: borrowing FileDescriptor, ofSource source: UInt64, isIn: Bool = false) -> ClientSlot? {
+        guard isIn || vault.put([socket.raw]) || (tidy(completely: true) && vault.put([socket.raw])) else {
+            return nil
+        }
         let cookie = socket.cookie()
         guard cookie != 0, let index = free.withLock({ $0.popLast() }) else {
             entries.append([Guest(index: 0, cookie: 0)])

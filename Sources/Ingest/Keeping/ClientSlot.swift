@@ -22,6 +22,8 @@ final class ClientSlot: AppendWitness {
     private var last = 0..<0
     private var granted = 0
     private var wasFull = false
+    /// Whether events of a request wait for earlier ones to become durable, and not for room in the journal.
+    private(set) var isHeldBack = false
 
     init(_ index: Int, _ record: ClientRecord, _ memory: KeptMemory, ring place: Int, _ keeper: ClientKeeper) {
         self.index = index
@@ -32,6 +34,12 @@ final class ClientSlot: AppendWitness {
     }
 
     // MARK: Appending
+
+    /// Whether a request may append more of its events.
+    func mayAppend() -> Bool {
+        isHeldBack = !record.hasRoom
+        return !isHeldBack
+    }
 
     /// The stream is about to append the events before this place of its input.
     func intend(upTo place: Int, _ state: ClientRecord.State) { intend(offset: base + UInt64(place), state) }

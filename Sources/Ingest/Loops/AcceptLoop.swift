@@ -197,9 +197,8 @@ final class AcceptLoop: @unchecked Sendable {
             if accepted > 0, clock.now() >= end { break }
             guard descriptors.hasRoom else { return pause(id, nil) }
             do throws(SystemError) {
-                guard let client = try socket.descriptor.accept() else { return false }
-                // At once: a kill between these two calls is the only one that loses a client.
-                let slot = listener.keeper?.keep(client, ofSource: listener.number)
+                var slot: ClientSlot?
+                guard let client = try next(of: socket, for: listener, &slot) else { return false }
                 let (loop, connection) = placement.next()
                 guard
                     case .admitted(let new, let replaced) = listener.examine(
@@ -215,6 +214,14 @@ final class AcceptLoop: @unchecked Sendable {
         }
         if isSlow { paused[id] = began + RefusalPressure.pause }
         return !isSlow
+    }
+
+    /// - Parameter slot: the client's place in what outlives the process.
+    private func next(
+        of socket: ListeningSocket, for listener: SourceListener, _ slot: inout ClientSlot?
+    ) throws(SystemError) -> FileDescriptor? {
+        guard let keeper = listener.keeper else { return try socket.descriptor.accept() }
+        return try keeper.accept(from: socket.descriptor, ofSource: listener.number, slot: &slot)
     }
 
     /// Leaves clients in the socket's backlog for a moment.

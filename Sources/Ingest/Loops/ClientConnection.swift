@@ -104,7 +104,8 @@ final class ClientConnection {
     /// The journal position that its acknowledgement waits for.
     var awaitedEnd: UInt64? {
         let answered = stream.isWaitingForDisk ? stream.awaitedEnd : nil
-        let kept = isFinished || inputEnded ? slot?.record.awaitedEnd : slot?.awaitedEnd
+        let isEnding = isFinished || inputEnded || isLeaving || stream.hasEnded
+        let kept = isEnding ? slot?.record.awaitedEnd : slot?.awaitedEnd
         return answered.map { max($0, kept ?? 0) } ?? kept
     }
 
@@ -112,15 +113,11 @@ final class ClientConnection {
         try transport.register(with: poll, tag: id)
     }
 
-    /// Leaves its event loop for the one with this number. The caller hands it over, and uses it no more.
-    func depart(from poll: SocketPoll, toLoop number: Int) {
-        transport.unregister(from: poll)
+    /// Chooses another event loop, before one has added it.
+    func assign(toLoop number: Int) {
         admission = listener.eventAdmissions[number].admission
         door = listener.eventAdmissions[number].door
         stream.use(door)
-        isLeft = false
-        notedEnd = 0
-        onTooMuchBuffered = nil
     }
 
     /// Records a readiness report from the kernel.
@@ -143,7 +140,6 @@ final class ClientConnection {
         // Before it is asked whether there is room for more input.
         slot?.record.settle(durable: admission.durableEnd)
         flush()
-        var wantsMore = false
         if hasWork {
             guard mayTake else {
                 reportUsage(at: now)
@@ -165,7 +161,6 @@ final class ClientConnection {
                 noteProgress()
             }
             flush()
-            wantsMore = hasWork
             conduct.note(turn, hasMore: taken < pending.count)
             if stream.isSlowedDown, let limiter = listener.limiter {
                 limiter.spend(limiter.key(user: user, connection: id), events: turn.events, at: now)
@@ -174,7 +169,7 @@ final class ClientConnection {
         noteAnswers()
         if stream.hasTooManyRefusals, endedSince == nil { noteTooManyRefusals() }
         if stream.hasEnded || isFinished, endedSince == nil { endedSince = now }
-        return outcome(wantsMore: wantsMore, at: now)
+        return outcome(at: now)
     }
 
     /// Whether there is input to process or to read, and the client reads its answers.
@@ -182,7 +177,7 @@ final class ClientConnection {
         // Other connections wait behind a stalled one, so it retries even if its client does not read answers.
         if stream.isStalled { return true }
         guard transport.unsent < admission.limits.maximumUnreadAnswers else { return false }
-        if inputEnded && !isFinished { return true }
+        if inputEnded && !isFinished && (taken == pending.count || stream.hasEnded) { return true }
         return !stream.hasEnded && stream.mayTake && slot?.record.hasRoom ?? true && (taken < pending.count || mayRead)
     }
 
@@ -197,7 +192,9 @@ final class ClientConnection {
         door.endsConnections = true
     }
 
-    private func outcome(wantsMore: Bool, at now: Instant) -> Outcome {
+    /// Comes after the last look at what is durable. What the connection waits for (`awaitedEnd`) follows from the same
+    /// look, so no commit passes between the two unnoticed.
+    private func outcome(at now: Instant) -> Outcome {
         if stream.hasEnded || isFinished || (isGone && inputEnded) {
             let isSettled = !stream.isStalled && !isWaitingForDisk && (stream.hasEnded || taken == pending.count)
             if isSettled && (transport.unsent == 0 || isGone) && (isFinished || stream.hasEnded) {
@@ -206,12 +203,15 @@ final class ClientConnection {
             }
         }
         reportUsage(at: now)
-        if isLeaving, isIdle {
+        if isLeaving, isIdle, !isWaitingForDisk {
             close()
             return .closed
         }
-        if stream.isStalled { return .stalled }
-        return wantsMore ? .more : .waits
+        if stream.isStalled {
+            guard let slot, slot.isHeldBack else { return .stalled }
+            return slot.record.hasRoom ? .more : .waits
+        }
+        return hasWork ? .more : .waits
     }
 
     // MARK: In
@@ -371,10 +371,11 @@ final class ClientConnection {
     /// The client has begun something that it must finish in time.
     var isInTheMiddle: Bool { stream.hasUnfinishedLine || transport.isHandshaking }
 
-    /// Everything that the client sent has been read, processed and answered.
+    /// Everything that the client sent has been read, processed and answered. Events that it expects no answer for may
+    /// not be durable yet: a commit gives it no turn.
     private var isIdle: Bool {
-        !transport.canRead && !isInTheMiddle && !stream.isStalled && !isWaitingForDisk && taken == pending.count
-            && transport.unsent == 0
+        !transport.canRead && !isInTheMiddle && !stream.isStalled && !stream.isWaitingForDisk
+            && taken == pending.count && transport.unsent == 0
     }
 
     /// Called with the connection of the same source that must be closed.

@@ -278,6 +278,10 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: Connections
 
     private func add(_ connection: ClientConnection) {
+        if isLight, load.excludes(connection.user, at: clock.now()), let target = placement.loop(isLight: false) {
+            connection.assign(toLoop: target.number)
+            return target.post(.add([connection]))
+        }
         do {
             try connection.register(with: poll)
         } catch {

@@ -10,7 +10,14 @@ struct LightLoad {
     /// more than `totalShare`, the users with more than the average must leave.
     static let userShare = Duration.milliseconds(10)
     static let totalShare = Duration.milliseconds(50)
+    /// The most that counts of one turn, which is bounded in itself. In what is beyond, the thread has waited for a
+    /// processor, and its clients are not to blame.
+    static let longestTurn = TurnBudget.time
+    /// How long the new clients of a user that has used too much go to the other threads at once. What they send first
+    /// may be much, too, and each has a turn before it is known.
+    static let exclusion = Duration.seconds(1)
 
+    private var excluded: [ClientUser: Instant] = [:]
     private var used: [ClientUser: Duration] = [:]
     private var total = Duration.zero
     private var end = Instant(nanoseconds: 0)
@@ -22,10 +29,17 @@ struct LightLoad {
             used = [:]
             total = .zero
             end = now + Self.window
+            excluded = excluded.filter { $0.value > now }
         }
-        total += turn
-        let mine = used[user, default: .zero] + turn
+        let counted = min(turn, Self.longestTurn)
+        total += counted
+        let mine = used[user, default: .zero] + counted
         used[user] = mine
-        return mine <= Self.userShare && (total <= Self.totalShare || mine * used.count <= total)
+        let stays = mine <= Self.userShare && (total <= Self.totalShare || mine * used.count <= total)
+        if !stays { excluded[user] = now + Self.exclusion }
+        return stays
     }
+
+    /// Whether a new client of this user goes to another thread.
+    func excludes(_ user: ClientUser, at now: Instant) -> Bool { excluded[user].map { now < $0 } ?? false }
 }

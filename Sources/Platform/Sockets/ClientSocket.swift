@@ -38,8 +38,13 @@ package enum Transmitted: Sendable, Equatable {
 extension FileDescriptor {
     /// The next client of a listening socket; nil if none is waiting.
     package func accept() throws(SystemError) -> FileDescriptor? {
+        try Self.accepted { clinux_accept(raw) }
+    }
+
+    /// - Parameter call: accepts; -1 with errno on failure.
+    static func accepted(by call: () -> Int32) throws(SystemError) -> FileDescriptor? {
         while true {
-            let socket = clinux_accept(raw)
+            let socket = call()
             if socket >= 0 { return FileDescriptor(owning: socket) }
             switch errno {
             case EINTR, ECONNABORTED: continue

@@ -31,6 +31,20 @@ package final class SocketVault {
     /// The ends, to be handed to the process that keeps them.
     package var descriptors: (input: Int32, output: Int32) { (input.raw, output.raw) }
 
+    /// Accepts a client of a listening socket, and adds its socket at once: if the process is killed between these two
+    /// system calls, which nothing separates, nobody holds the client's socket any more.
+    /// - Parameter isIn: whether it was added. It is not if the queue is full, or if the kernel allows no more.
+    /// - Returns: nil: no client waits.
+    package func accept(from listener: borrowing FileDescriptor, isIn: inout Bool) throws(SystemError)
+        -> FileDescriptor?
+    {
+        var added: Int32 = 0
+        let (socket, queue) = (listener.raw, input.raw)
+        let client = try FileDescriptor.accepted { unsafe clinux_accept_into(socket, queue, &added) }
+        isIn = added != 0
+        return client
+    }
+
     /// Adds an entry. Never waits.
     /// - Returns: false: the queue is full, or the kernel allows no more.
     package func put(_ sockets: [Int32]) -> Bool {

@@ -10,6 +10,15 @@ checks+=(
 )
 handovers=${HANDOVERS-5}
 
+never_too_often() {
+    override <<'INI'
+[Unit]
+StartLimitIntervalSec=0
+[Service]
+RestartSec=100ms
+INI
+}
+
 steady_begin() { # RATE
     configure <<YAML
 routes: [ { to: [archive] } ]
@@ -32,6 +41,7 @@ steady_end() {
 
 clients_do_not_notice_restarts() {
     local number longest=0 begin time
+    never_too_often
     steady_begin 20000
     for ((number = 0; number < handovers; number++)); do
         begin=$EPOCHREALTIME
@@ -47,12 +57,7 @@ clients_do_not_notice_restarts() {
 
 clients_do_not_notice_kills() {
     local number pid
-    override <<'INI'
-[Unit]
-StartLimitIntervalSec=0
-[Service]
-RestartSec=100ms
-INI
+    never_too_often
     steady_begin 20000
     for ((number = 0; number < handovers; number++)); do
         pid=$(property MainPID)
