@@ -241,6 +241,7 @@ bench-sdk: setup-build
 	@$(product) penstockd
 	@$(release)/sdk-benchmark
 	@$(release)/sdk-daemon-benchmark $(or $(EVENTS),1000000) $(or $(SECONDS_AWAY),60)
+	@$(release)/sdk-daemon-benchmark processes $(or $(PROCESSES),10000)
 
 # Random filters and transforms, for longer than in the tests. Then libFuzzer's programs.
 fuzz: setup-test

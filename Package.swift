@@ -12,12 +12,23 @@ let rules: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),
 ]
 
+/// Xcode puts the SDK's privacy manifest into an application. On other hosts a resource would only bring code with it that
+/// needs all of Foundation.
+#if os(macOS)
+    let hasPrivacyManifest = true
+#else
+    let hasPrivacyManifest = false
+#endif
+
 let cRules: [CSetting] = [.treatAllWarnings(as: .error)]
 let cxxRules: [CXXSetting] = [.treatAllWarnings(as: .error)]
 
+/// An application that depends on the SDK alone disables the traits, and SwiftPM does not fetch these packages.
+let ofDaemon: TargetDependencyCondition? = .when(traits: ["Daemon"])
+
 let nio: [Target.Dependency] = [
-    .product(name: "NIOCore", package: "swift-nio"),
-    .product(name: "NIOPosix", package: "swift-nio"),
+    .product(name: "NIOCore", package: "swift-nio", condition: ofDaemon),
+    .product(name: "NIOPosix", package: "swift-nio", condition: ofDaemon),
 ]
 
 func room(_ name: String, _ dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
@@ -99,6 +110,8 @@ let package = Package(
     products: [
         // For applications: the SDK and its test kit.
         .library(name: "Penstock", targets: ["Penstock"]),
+        // For applications on machines without a daemon. Not in `Penstock`: it needs all of Foundation.
+        .library(name: "PenstockHTTP", targets: ["PenstockHTTP"]),
         // Generates typed events from an application's plan.yaml, in each build of the application.
         .plugin(name: "GenerateTrackingPlan", targets: ["GenerateTrackingPlan"]),
         .library(name: "PenstockTesting", targets: ["PenstockTesting"]),
@@ -123,36 +136,46 @@ let package = Package(
         // Loaded by tests, and never installed: libasyncsink.so.
         .library(name: "asyncsink", type: .dynamic, targets: ["AsyncSinkPlugin"]),
     ],
+    traits: [
+        .default(enabledTraits: ["Daemon"]),
+        .trait(
+            name: "Daemon", description: "The daemon, its command and its plugins.", enabledTraits: ["TrackingPlan"]),
+        .trait(name: "TrackingPlan", description: "The build plugin GenerateTrackingPlan."),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
         .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
         .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.0")),
     ],
     targets: [
-        // C libraries, one target for each.
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
-        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
-        .systemLibrary(name: "CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
-        .systemLibrary(name: "CISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
-        .systemLibrary(name: "CLuaLibrary", pkgConfig: "lua5.4", providers: [.apt(["liblua5.4-dev"])]),
-        .target(name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules),
-        .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        // C libraries, one target for each. They have no `pkgConfig:`, because SwiftPM would warn about each missing
+        // library in every build of an application. Their module maps name the library to link.
+        .systemLibrary(name: "CSystemd", providers: [.apt(["libsystemd-dev"])]),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        .systemLibrary(name: "CZstd", providers: [.apt(["libzstd-dev"])]),
+        .systemLibrary(name: "CISAL", providers: [.apt(["libisal-dev"])]),
+        .systemLibrary(name: "CLuaLibrary", providers: [.apt(["liblua5.4-dev"])]),
+        .target(
+            name: "CLua", dependencies: ["CLuaLibrary"], cSettings: cRules, linkerSettings: [.linkedLibrary("lua5.4")]),
+        .systemLibrary(name: "CCrypto", providers: [.apt(["libssl-dev"])]),
         // TLS of the daemon's own listeners. CTLS wraps the macros, and hides OpenSSL's types from Swift.
-        .systemLibrary(name: "COpenSSL", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
-        .target(name: "CTLS", dependencies: ["COpenSSL", "CCrypto"], cSettings: cRules),
-        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        // No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
+        .systemLibrary(name: "COpenSSL", providers: [.apt(["libssl-dev"])]),
+        .target(
+            name: "CTLS", dependencies: ["COpenSSL", "CCrypto"], cSettings: cRules,
+            linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .systemLibrary(name: "CHiredis", providers: [.apt(["libhiredis-dev"])]),
-        .systemLibrary(name: "CMosquitto", pkgConfig: "libmosquitto", providers: [.apt(["libmosquitto-dev"])]),
-        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CNats", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
-        .systemLibrary(name: "CKafka", pkgConfig: "rdkafka", providers: [.apt(["librdkafka-dev"])]),
-        .systemLibrary(name: "CCurlLibrary", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
-        .target(name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules),
-        // Debian's libsimdjson-dev. No pkgConfig: its pkg-config file contains a -D that SwiftPM refuses.
+        .systemLibrary(name: "CMosquitto", providers: [.apt(["libmosquitto-dev"])]),
+        .systemLibrary(name: "CPostgres", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CNats", providers: [.apt(["libnats-dev"])]),
+        .systemLibrary(name: "CKafka", providers: [.apt(["librdkafka-dev"])]),
+        .systemLibrary(name: "CCurlLibrary", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(
+            name: "CCurl", dependencies: ["CCurlLibrary"], cSettings: cRules, linkerSettings: [.linkedLibrary("curl")]),
+        // Debian's libsimdjson-dev.
         .target(
             name: "CSimdjson", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("simdjson")]),
-        // Debian's libre2-dev. No pkgConfig, for the same reason. The time of a match is linear in the text's length.
+        // Debian's libre2-dev. The time of a match is linear in the text's length.
         .target(name: "CRE2", cxxSettings: cxxRules, linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "CLinux", cSettings: cRules),
         .target(name: "CPenstockPlugin", cSettings: cRules),
@@ -172,7 +195,10 @@ let package = Package(
         // From NIOHTTP1 comes llhttp, the parser.
         room(
             "Ingest",
-            ["Events", "Platform", "RequestBodies", "Telemetry", .product(name: "NIOHTTP1", package: "swift-nio")]),
+            [
+                "Events", "Platform", "RequestBodies", "Telemetry",
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: ofDaemon),
+            ]),
         room("Routing", ["Events", "Hashing", "NameSuggestion", "CLua", "CRE2"]),
         room("Delivery", ["Events", "Platform", "Telemetry"]),
         room("JournalAdapters", ["Delivery", "Events", "Ingest", "Journal"]),
@@ -200,7 +226,9 @@ let package = Package(
         // The daemon's page for a browser, compiled in.
         .target(
             name: "Page", dependencies: ["Hashing"], resources: page.map { .embedInCode($0) }, swiftSettings: rules),
-        room("ConfigurationSyntax", ["NameSuggestion", .product(name: "Yams", package: "Yams")]),
+        room(
+            "ConfigurationSyntax",
+            ["NameSuggestion", .product(name: "Yams", package: "Yams", condition: .when(traits: ["TrackingPlan"]))]),
         room("TrackingPlan", ["ConfigurationSyntax"]),
         room("PlanGeneration", ["ConfigurationSyntax", "TrackingPlan"]),
         // Writes a tracking plan from events: `penstock plan infer`.
@@ -216,7 +244,7 @@ let package = Package(
                 "NameSuggestion", "Platform", "PluginHosting",
                 "Routing", "TrackingPlan",
             ]),
-        room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio")]),
+        room("Control", ["Platform"] + nio + [.product(name: "NIOHTTP1", package: "swift-nio", condition: ofDaemon)]),
         room(
             "Daemon",
             [
@@ -233,7 +261,10 @@ let package = Package(
             ]),
 
         // The SDK. It depends on none of the rooms above, on no package and on no C library.
-        room("Penstock"),
+        .target(
+            name: "Penstock", exclude: hasPrivacyManifest ? [] : ["PrivacyInfo.xcprivacy"],
+            resources: hasPrivacyManifest ? [.copy("PrivacyInfo.xcprivacy")] : [], swiftSettings: rules),
+        room("PenstockHTTP", ["Penstock"]),
         room("PenstockTesting", ["Penstock"]),
         // An example application that uses the SDK.
         .target(name: "Social", dependencies: ["Penstock"], path: "Sources/Examples/Social", swiftSettings: rules),
@@ -241,7 +272,10 @@ let package = Package(
         // The programs.
         .executableTarget(
             name: "penstockd",
-            dependencies: ["Assembly", "Daemon", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+            dependencies: [
+                "Assembly", "Daemon",
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: ofDaemon),
+            ],
             swiftSettings: rules),
         // The module is not named `penstock`: the SDK's module is `Penstock`, and some filesystems ignore case.
         .executableTarget(
@@ -251,7 +285,7 @@ let package = Package(
                 "Journal",
                 "PlanGeneration", "PlanInference", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
                 "Routing", "TrackingPlan",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser", condition: ofDaemon),
             ],
             path: "Sources/penstock", swiftSettings: rules),
 
@@ -398,7 +432,8 @@ let package = Package(
         tests(
             "PenstockTests",
             [
-                "Penstock", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd", "PenstockCommand",
+                "Penstock", "PenstockHTTP", "PenstockTesting", "Events", "Routing", "TestSupport", "penstockd",
+                "PenstockCommand",
                 "sdk-application",
                 "sdk-benchmark",
             ]),

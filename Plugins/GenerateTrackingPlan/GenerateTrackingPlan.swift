@@ -7,20 +7,35 @@ import PackagePlugin
 struct GenerateTrackingPlan: BuildToolPlugin {
     func createBuildCommands(context: PluginContext, target: any Target) throws -> [Command] {
         guard let module = target.sourceModule else { return [] }
-        let plans = module.sourceFiles.map(\.url).filter {
-            $0.lastPathComponent == "plan.yaml" || $0.path.hasSuffix(".plan.yaml")
-        }
+        return try Self.commands(
+            files: module.sourceFiles.map(\.url), target: target.name,
+            generator: context.tool(named: "penstock-plan-generator").url, directory: context.pluginWorkDirectoryURL)
+    }
+
+    private static func commands(files: [URL], target: String, generator: URL, directory: URL) -> [Command] {
+        let plans = files.filter { $0.lastPathComponent == "plan.yaml" || $0.path.hasSuffix(".plan.yaml") }
         if plans.isEmpty {
-            Diagnostics.warning(
-                "\(target.name) has no plan.yaml and no NAME.plan.yaml, so there is nothing to generate")
+            Diagnostics.warning("\(target) has no plan.yaml and no NAME.plan.yaml, so there is nothing to generate")
         }
-        let generator = try context.tool(named: "penstock-plan-generator").url
         return plans.map { plan in
             let name = plan.deletingPathExtension().lastPathComponent.replacingOccurrences(of: ".", with: "-")
-            let output = context.pluginWorkDirectoryURL.appending(path: "\(name).swift")
+            let output = directory.appending(path: "\(name).swift")
             return .buildCommand(
                 displayName: "Swift from the tracking plan \(plan.lastPathComponent)", executable: generator,
                 arguments: [plan.path, output.path], inputFiles: [plan], outputFiles: [output])
         }
     }
 }
+
+#if canImport(XcodeProjectPlugin)
+    import XcodeProjectPlugin
+
+    extension GenerateTrackingPlan: XcodeBuildToolPlugin {
+        func createBuildCommands(context: XcodePluginContext, target: XcodeTarget) throws -> [Command] {
+            try Self.commands(
+                files: target.inputFiles.map(\.url), target: target.displayName,
+                generator: context.tool(named: "penstock-plan-generator").url,
+                directory: context.pluginWorkDirectoryURL)
+        }
+    }
+#endif

@@ -4,9 +4,15 @@
 
 #include "CLua.h"
 
+#if __has_include(<lua5.4/lua.h>) /* Debian */
+#include <lua5.4/lauxlib.h>
+#include <lua5.4/lua.h>
+#include <lua5.4/lualib.h>
+#else
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
+#endif
 #include <stdbool.h>
 
 /* Maximum levels of nested objects and lists, for reading and for writing. */

@@ -1,1 +1,6 @@
+// Debian has the header in a directory of its own.
+#if __has_include(<postgresql/libpq-fe.h>)
+#include <postgresql/libpq-fe.h>
+#else
 #include <libpq-fe.h>
+#endif

@@ -33,8 +33,9 @@
 /// ```
 ///
 /// If a case has one value and no label, such as `case orderCompleted(Order)`, the members of the value become the
-/// event's properties. The cases of `enum Tab: String, AnalyticsEvent` are events without properties, named by their
-/// raw values.
+/// event's properties. Any other value needs a label: in a debug build, an event with a value that has none is not
+/// recorded, and is reported with its name and the place of the call. The cases of `enum Tab: String, AnalyticsEvent`
+/// are events without properties, named by their raw values.
 ///
 /// **A struct is one event**, named after its type unless `eventName` returns another name:
 ///
@@ -58,6 +59,12 @@ public protocol AnalyticsEvent: Encodable, Sendable {
     /// The rule that derives event names from the names of cases and types. Title Case by default.
     static var namePolicy: EventNamePolicy { get }
 
+    /// The rule that derives the names of properties from labels and members. By default they stay as they are in the
+    /// source.
+    ///
+    /// It applies to the event's own properties, not to members of objects inside them.
+    static var propertyNamePolicy: EventNamePolicy { get }
+
     /// The event's name on the wire; nil to derive it from the name of its case or type.
     ///
     /// If a hand-written `encode(to:)` encodes anything but an object, no name can be derived: implement `eventName`.
@@ -71,10 +78,22 @@ public protocol AnalyticsEvent: Encodable, Sendable {
 extension AnalyticsEvent {
     /// The default: Title Case.
     public static var namePolicy: EventNamePolicy { .titleCase }
+    /// The default: as in the source.
+    public static var propertyNamePolicy: EventNamePolicy { .verbatim }
     /// The default: nil, so the name is derived.
     public var eventName: String? { nil }
     /// The default: `.analytics`.
     public var consentCategory: ConsentCategory { .analytics }
+}
+
+extension AnalyticsEvent {
+    /// The event's name without its properties, found without encoding it.
+    var nameForDiagnostics: String {
+        if let eventName, !eventName.isEmpty { return eventName }
+        let mirror = Mirror(reflecting: self)
+        guard mirror.displayStyle == .enum else { return Self.namePolicy.spelling(of: String(describing: Self.self)) }
+        return Self.namePolicy.spelling(of: mirror.children.first?.label ?? String(describing: self))
+    }
 }
 
 /// The purpose for which an event is recorded. A user can consent to one purpose and not to another.

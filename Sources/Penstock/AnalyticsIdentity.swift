@@ -2,16 +2,19 @@ extension Analytics {
     /// The id of the current user; nil while the user is unknown.
     public var userID: String? { scope.current.userID }
 
-    /// The id that identifies this visitor while the user is unknown.
-    public var anonymousID: String { scope.current.anonymousID }
+    /// The id that identifies this visitor while the user is unknown; nil in an instance that was scoped to a user
+    /// without one.
+    public var anonymousID: String? { scope.current.anonymousID }
 
-    /// Clears the user, the session, the super properties and the application's context, and makes a new anonymous id.
-    /// Call it when the user signs out.
+    /// Clears the user, the session and the super properties, and makes a new anonymous id. The context that the
+    /// application has set stays. Call it when the user signs out.
     public func reset() {
         let anonymousID = makeID()
         scope.change { scope in
-            scope = AnalyticsScope(userID: nil, anonymousID: anonymousID, automatic: scope.automatic)
+            scope = AnalyticsScope(
+                userID: nil, anonymousID: anonymousID, context: scope.context, automatic: scope.automatic)
         }
+        keep(anonymousID: anonymousID)
     }
 
     // MARK: Super properties and context
@@ -59,25 +62,30 @@ extension Analytics {
     ///
     /// If the session has a signed-in user, this records an `identify` whose traits are what the user encodes. If a
     /// different user was known before, this also makes a new anonymous id.
-    public func start(session: AnalyticsSession) {
-        guard let settings = object(session.settings, "the session's settings") else { return }
+    public func start(session: AnalyticsSession, fileID: StaticString = #fileID, line: UInt = #line) {
+        let site = EventDetails(fileID: fileID, line: line)
+        guard let settings = object(session.settings, "the session's settings", site) else { return }
         let running = RunningSession(id: makeID(), kind: session.kind, settings: settings)
         let anonymousID = makeID()
         let userID = session.user.map(\.userID)
-        scope.change { scope in
-            if scope.userID != nil, scope.userID != userID { scope.anonymousID = anonymousID }
+        let isNew = scope.change { scope in
+            let isNew = scope.userID != nil && scope.userID != userID
+            if isNew { scope.anonymousID = anonymousID }
             scope.userID = userID.flatMap(Self.nonEmpty)
             scope.session = running
+            return isNew
         }
-        if let user = session.user, let traits = object(user, "the session's user") {
-            identify(user.userID, traits: traits)
+        if isNew { keep(anonymousID: anonymousID) }
+        if let user = session.user, let traits = object(user, "the session's user", site) {
+            identify(user.userID, traits: traits, fileID: fileID, line: line)
         }
     }
 
     /// Replaces the settings of the active session. If its user is signed in, this also records an `identify`, so that
     /// user profiles are updated.
-    public func update(settings: some Encodable) {
-        guard let settings = object(settings, "the session's settings") else { return }
+    public func update(settings: some Encodable, fileID: StaticString = #fileID, line: UInt = #line) {
+        let site = EventDetails(fileID: fileID, line: line)
+        guard let settings = object(settings, "the session's settings", site) else { return }
         let userID: String?? = scope.change { scope in
             guard scope.session != nil else { return nil }
             scope.session?.settings = settings
@@ -86,10 +94,10 @@ extension Analytics {
         guard let userID else {
             return report(
                 Diagnostic(
-                    .notFound, "the settings were not updated: no session is active; call start(session:) first",
-                    events: 0))
+                    .notFound, about: "the session's settings", at: site,
+                    "were not updated: no session is active; call start(session:) first"))
         }
-        if let userID { identify(userID) }
+        if let userID { identify(userID, fileID: fileID, line: line) }
     }
 
     /// Ends the active session. The user stays known; call `reset()` to forget the user.
@@ -98,12 +106,12 @@ extension Analytics {
     }
 
     /// Returns the members of a value. If the value does not encode as an object, reports that and returns nil.
-    private func object(_ value: any Encodable, _ what: String) -> [String: PropertyValue]? {
+    private func object(_ value: any Encodable, _ what: String, _ site: EventDetails) -> [String: PropertyValue]? {
         do {
-            if let members = try PropertyValue(encoding: value).object { return members }
-            report(Diagnostic(.notEncodable, "\(what) must encode as an object, with keys and values", events: 0))
+            if let members = try PropertyValue(encoding: value).dictionary { return members }
+            report(Diagnostic(.notEncodable, about: what, at: site, "must encode as an object, with keys and values"))
         } catch {
-            report(Diagnostic(.notEncodable, "cannot encode \(what): \(error)", events: 0))
+            report(Diagnostic(.notEncodable, about: what, at: site, "cannot be encoded: \(error)"))
         }
         return nil
     }

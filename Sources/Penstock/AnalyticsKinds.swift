@@ -1,113 +1,63 @@
 extension Analytics {
-    /// Sets the current user, and records their traits.
-    ///
-    /// ```swift
-    /// analytics.identify("u_4711", traits: ["plan": "pro", "logins": 12])
-    /// ```
-    ///
-    /// - Parameters:
-    ///   - userID: The permanent id of the user. Do not use an email address or a name: these change.
-    ///   - traits: The known properties of the user.
-    public func identify(_ userID: String, traits: [String: PropertyValue] = [:]) {
-        identify(userID, describing: PropertyValue.object(traits))
-    }
-
-    /// Sets the current user, with traits of the application's own type. See ``identify(_:traits:)``.
-    public func identify(_ userID: String, traits: some Encodable) { identify(userID, describing: traits) }
-
-    private func identify(_ userID: String, describing traits: some Encodable) {
-        guard let userID = Self.nonEmpty(userID) else { return refuseEmpty("identify", "the user's id") }
-        scope.change { $0.userID = userID }
-        record(.identify, what: { "identify" }) { writer in try writer.writeTraits(traits) }
-    }
-
-    /// Records that the user viewed a page.
-    ///
-    /// - Parameters:
-    ///   - name: The page's name.
-    ///   - category: The category of the page.
-    ///   - properties: The properties of the event.
-    public func page(_ name: String, category: String? = nil, _ properties: [String: PropertyValue] = [:]) {
-        view(.page, name, category, PropertyValue.object(properties))
-    }
-
-    /// Records that the user viewed a page, with properties of the application's own type. See ``page(_:category:_:)``.
-    public func page(_ name: String, category: String? = nil, _ properties: some Encodable) {
-        view(.page, name, category, properties)
-    }
-
-    /// Records that the user viewed a screen.
-    ///
-    /// - Parameters:
-    ///   - name: The screen's name.
-    ///   - category: The category of the screen.
-    ///   - properties: The properties of the event.
-    public func screen(_ name: String, category: String? = nil, _ properties: [String: PropertyValue] = [:]) {
-        view(.screen, name, category, PropertyValue.object(properties))
-    }
-
-    /// Records that the user viewed a screen, with properties of the application's own type. See
-    /// ``screen(_:category:_:)``.
-    public func screen(_ name: String, category: String? = nil, _ properties: some Encodable) {
-        view(.screen, name, category, properties)
-    }
-
-    private func view(_ kind: RecordedEvent.Kind, _ name: String, _ category: String?, _ properties: some Encodable) {
-        record(kind, what: { "\(kind.rawValue) \"\(name)\"" }) { writer in
-            writer.builder.text.append("\"name\":")
-            writer.builder.text.append(string: name)
-            writer.builder.text.append(byte: ",")
-            if let category {
-                writer.builder.text.append("\"category\":")
-                writer.builder.text.append(string: category)
+    /// Records what a call of `identify`, `page`, `screen`, `group` or `alias` asks for.
+    public func send(_ call: AnalyticsCall, _ details: EventDetails) {
+        switch call {
+        case .identify(let userID, let traits): identify(userID, traits, call, details)
+        case .page(let name, let category, let properties), .screen(let name, let category, let properties):
+            record(call, details) { writer in
+                writer.builder.text.append("\"name\":")
+                writer.builder.text.append(string: name)
                 writer.builder.text.append(byte: ",")
+                if let category {
+                    writer.builder.text.append("\"category\":")
+                    writer.builder.text.append(string: category)
+                    writer.builder.text.append(byte: ",")
+                }
+                try writer.writeProperties(properties)
             }
-            try writer.writeProperties(properties)
+        case .group(let groupID, let traits):
+            guard !groupID.isEmpty else { return refuse(call, "the group's id is empty", details) }
+            record(call, details) { writer in
+                writer.builder.text.append("\"groupId\":")
+                writer.builder.text.append(string: groupID)
+                writer.builder.text.append(byte: ",")
+                try writer.writeTraits(traits)
+            }
+        case .alias(let userID, let previousID): alias(userID, previousID, call, details)
         }
     }
 
-    /// Records that the user belongs to a group, such as a company or a team.
-    ///
-    /// - Parameters:
-    ///   - groupID: The group's id.
-    ///   - traits: The known properties of the group.
-    public func group(_ groupID: String, traits: [String: PropertyValue] = [:]) {
-        group(groupID, describing: PropertyValue.object(traits))
+    private func identify(
+        _ userID: String, _ traits: any Encodable, _ call: AnalyticsCall, _ details: EventDetails
+    ) {
+        guard !userID.isEmpty else { return refuse(call, "the user's id is empty", details) }
+        scope.change { $0.userID = userID }
+        record(call, details) { writer in try writer.writeTraits(traits) }
     }
 
-    /// Records that the user belongs to a group, with traits of the application's own type. See ``group(_:traits:)``.
-    public func group(_ groupID: String, traits: some Encodable) { group(groupID, describing: traits) }
-
-    private func group(_ groupID: String, describing traits: some Encodable) {
-        guard let groupID = Self.nonEmpty(groupID) else { return refuseEmpty("group", "the group's id") }
-        record(.group, what: { "group" }) { writer in
-            writer.builder.text.append("\"groupId\":")
-            writer.builder.text.append(string: groupID)
-            writer.builder.text.append(byte: ",")
-            try writer.writeTraits(traits)
-        }
-    }
-
-    /// Changes the user's id, and records that the two ids are the same user.
-    ///
-    /// - Parameters:
-    ///   - userID: The new id.
-    ///   - previousID: The id that the user had before. By default it is the current user id, or else the anonymous id.
-    public func alias(_ userID: String, previousID: String? = nil) {
-        guard let userID = Self.nonEmpty(userID) else { return refuseEmpty("alias", "the user's id") }
+    private func alias(
+        _ userID: String, _ previousID: String?, _ call: AnalyticsCall, _ details: EventDetails
+    ) {
+        guard !userID.isEmpty else { return refuse(call, "the user's id is empty", details) }
         let before = scope.change { scope in
             defer { scope.userID = userID }
             return scope.userID ?? scope.anonymousID
         }
-        let previousID = Self.nonEmpty(previousID) ?? before
-        record(.alias, what: { "alias" }) { writer in
+        guard let previousID = Self.nonEmpty(previousID) ?? before else {
+            return refuse(call, "the user had no id before; pass previousID", details)
+        }
+        record(call, details) { writer in
             writer.builder.text.append("\"previousId\":")
             writer.builder.text.append(string: previousID)
         }
     }
 
-    private func refuseEmpty(_ kind: String, _ what: String) {
-        pipeline.fail(.invalid, "\(kind) was not recorded: \(what) is empty")
+    private func record(_ call: AnalyticsCall, _ details: EventDetails, _ members: (JSONWriter) throws -> Void) {
+        record(call.kind, .analytics, details, name: { call.title }, members)
+    }
+
+    private func refuse(_ call: AnalyticsCall, _ reason: String, _ details: EventDetails) {
+        pipeline.fail(.invalid, event: call.title, details, "was not recorded: \(reason)")
     }
 }
 

@@ -5,11 +5,20 @@
 ///
 /// A provider that sends lines only needs ``record(_:)``. To wrap a vendor's SDK, conform to ``VendorProvider``.
 public protocol AnalyticsProvider: Sendable {
-    /// The name by which the application disables or removes the provider. By default it is the type's name.
+    /// The name by which the application disables or removes the provider. By default it is the type's name. Another
+    /// name can be given to ``Analytics/add(_:named:middleware:)``.
     var name: String { get }
 
     /// Takes one event. It must not block. A provider counts and reports events that it cannot take.
     func record(_ event: RecordedEvent)
+
+    /// Whether the provider reads ``RecordedEvent/source``. By default it does not, and events are not kept as values.
+    var receivesTypes: Bool { get }
+
+    /// Discards the events that the provider still has, in memory and on disk. By default it does nothing.
+    ///
+    /// ``Analytics/withdrawConsent(purging:)`` calls it.
+    func purge()
 
     /// Sets the handler to which the provider reports problems. It is called before the first event. By default it does
     /// nothing.
@@ -26,6 +35,10 @@ public protocol AnalyticsProvider: Sendable {
 extension AnalyticsProvider {
     /// The default: the type's name.
     public var name: String { String(describing: type(of: self)) }
+    /// The default: false.
+    public var receivesTypes: Bool { false }
+    /// The default: does nothing.
+    public func purge() {}
     /// The default: does nothing.
     public func attach(to diagnostics: DiagnosticsHandler) {}
     /// The default: returns `.complete` at once.

@@ -9,7 +9,7 @@ import Synchronization
 /// The identity, context and properties that the events of one `Analytics` share.
 struct AnalyticsScope: Sendable {
     var userID: String?
-    var anonymousID: String
+    var anonymousID: String?
     var superProperties: [String: PropertyValue] = [:]
     /// The context that the application has set. It takes precedence over `automatic`.
     var context: [String: PropertyValue] = [:]
@@ -23,19 +23,21 @@ struct AnalyticsScope: Sendable {
             identity.append(",\"userId\":")
             identity.append(string: userID)
         }
-        identity.append(",\"anonymousId\":")
-        identity.append(string: anonymousID)
+        if let anonymousID {
+            identity.append(",\"anonymousId\":")
+            identity.append(string: anonymousID)
+        }
 
         var members = automatic.merging(context, uniquingKeysWith: { $1 })
         if let session { members["session"] = session.value }
         // A forked child has its own process id.
-        if case .object(var fields)? = members["process"], context["process"] == nil {
-            fields["pid"] = .integer(Int64(process))
-            members["process"] = .object(fields)
+        if case .dictionary(var fields)? = members["process"], context["process"] == nil {
+            fields["pid"] = .int(Int(process))
+            members["process"] = .dictionary(fields)
         }
         var text = JSONText()
         text.append(",\"context\":")
-        _ = PropertyValue.object(members).write(to: &text, depth: JSONBuilder.maximumDepth)
+        _ = PropertyValue.dictionary(members).write(to: &text, depth: JSONBuilder.maximumDepth)
         text.bytes.removeLast()
 
         let properties = superProperties.sorted { $0.key < $1.key }.map { name, value in
@@ -60,7 +62,7 @@ final class Fragments: Sendable {
         let member: [UInt8]
     }
 
-    /// The ids, starting with a comma.
+    /// The ids, starting with a comma; empty if there are none.
     let identity: [UInt8]
     /// The context, starting with a comma, without its closing brace.
     let context: [UInt8]

@@ -59,6 +59,6 @@ struct RunningSession: Sendable {
 
     /// The session as it is recorded. Settings cannot replace the members `id` and `kind`.
     var value: PropertyValue {
-        .object(settings.merging(["id": .string(id), "kind": .string(kind.rawValue)], uniquingKeysWith: { $1 }))
+        .dictionary(settings.merging(["id": .string(id), "kind": .string(kind.rawValue)], uniquingKeysWith: { $1 }))
     }
 }

@@ -3,6 +3,15 @@
 #else
     import Foundation
 #endif
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Android)
+    import Android
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 
 /// The parts of the context that the SDK looks up and adds to every event.
 public struct AutomaticContext: OptionSet, Sendable, Hashable {
@@ -19,7 +28,7 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
     public static let app = AutomaticContext(rawValue: 2)
     /// `context.os`: the operating system's name and version.
     public static let os = AutomaticContext(rawValue: 4)
-    /// `context.host`: the host name.
+    /// `context.host`: the host name. Not part of `all` on Apple's platforms, where it names a person's device.
     public static let host = AutomaticContext(rawValue: 8)
     /// `context.process`: the program's name and the process id.
     public static let process = AutomaticContext(rawValue: 16)
@@ -28,17 +37,25 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
     /// `context.timezone`, such as `Europe/Berlin`.
     public static let timezone = AutomaticContext(rawValue: 64)
 
-    /// All parts.
-    public static let all: AutomaticContext = [.library, .app, .os, .host, .process, .locale, .timezone]
+    /// `context.device`: the model, such as `iPhone17,1`. Only on Apple's platforms.
+    public static let device = AutomaticContext(rawValue: 128)
+
+    #if canImport(Darwin)
+        /// All parts but the host name, which names a person's device.
+        public static let all: AutomaticContext = [.library, .app, .os, .process, .locale, .timezone, .device]
+    #else
+        /// All parts.
+        public static let all: AutomaticContext = [.library, .app, .os, .host, .process, .locale, .timezone]
+    #endif
 
     /// Looks up all parts.
-    func members(application: Application?) -> [String: PropertyValue] {
+    func members(application: Analytics.Application?) -> [String: PropertyValue] {
         var members: [String: PropertyValue] = [:]
         if contains(.library) {
             members["library"] = ["name": .string(Library.name), "version": .string(Library.version)]
         }
         if contains(.app), let application = application ?? .ofBundle {
-            members["app"] = .object(
+            members["app"] = .dictionary(
                 [
                     "name": .string(application.name), "version": application.version.map { .string($0) },
                     "build": application.build.map { .string($0) },
@@ -46,9 +63,12 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
         }
         if contains(.os) { members["os"] = OperatingSystem.description }
         let process = ProcessInfo.processInfo
-        if contains(.host) { members["host"] = ["name": .string(process.hostName)] }
+        if contains(.host) { members["host"] = ["name": .string(Machine.hostName)] }
+        #if canImport(Darwin)
+            if contains(.device) { members["device"] = ["manufacturer": "Apple", "model": .string(Machine.model)] }
+        #endif
         if contains(.process) {
-            members["process"] = ["name": .string(process.processName), "pid": .integer(Int64(CurrentProcess.id))]
+            members["process"] = ["name": .string(process.processName), "pid": .int(Int(CurrentProcess.id))]
         }
         if contains(.locale), let locale = Self.currentLocale { members["locale"] = .string(locale) }
         if contains(.timezone), let timezone = Self.currentTimezone { members["timezone"] = .string(timezone) }
@@ -80,33 +100,54 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
     #endif
 }
 
-/// The application that records events, recorded as `context.app`.
-public struct Application: Sendable, Hashable {
-    /// The application's name.
-    public var name: String
-    /// The version, such as `2.1.0`.
-    public var version: String?
-    /// The build, such as a build number or a commit.
-    public var build: String?
+extension Analytics {
+    /// The application that records events, recorded as `context.app`.
+    public struct Application: Sendable, Hashable {
+        /// The application's name.
+        public var name: String
+        /// The version, such as `2.1.0`.
+        public var version: String?
+        /// The build, such as a build number or a commit.
+        public var build: String?
 
-    /// Creates a description of an application.
-    public init(name: String, version: String? = nil, build: String? = nil) {
-        self.name = name
-        self.version = version
-        self.build = build
+        /// Creates a description of an application.
+        public init(name: String, version: String? = nil, build: String? = nil) {
+            self.name = name
+            self.version = version
+            self.build = build
+        }
+
+        /// The name and version from the bundle; nil on platforms without bundles.
+        static var ofBundle: Application? {
+            #if os(Linux)
+                nil
+            #else
+                (Bundle.main.infoDictionary?["CFBundleName"] as? String).map { name in
+                    Application(
+                        name: name, version: Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String,
+                        build: Bundle.main.infoDictionary?["CFBundleVersion"] as? String)
+                }
+            #endif
+        }
+    }
+}
+
+private enum Machine {
+    /// The host name that the kernel knows. Unlike `ProcessInfo.hostName` it asks no name server, and on Apple's
+    /// platforms it needs no permission for the local network.
+    static var hostName: String { field(\.nodename) }
+
+    /// The model of the device, and in the simulator that of the simulated one.
+    static var model: String {
+        ProcessInfo.processInfo.environment["SIMULATOR_MODEL_IDENTIFIER"] ?? field(\.machine)
     }
 
-    /// The name and version from the bundle; nil on platforms without bundles.
-    static var ofBundle: Application? {
-        #if os(Linux)
-            nil
-        #else
-            (Bundle.main.infoDictionary?["CFBundleName"] as? String).map { name in
-                Application(
-                    name: name, version: Bundle.main.infoDictionary?["CFBundleShortVersionString"] as? String,
-                    build: Bundle.main.infoDictionary?["CFBundleVersion"] as? String)
-            }
-        #endif
+    private static func field<Text>(_ path: KeyPath<utsname, Text>) -> String {
+        var names = utsname()
+        guard unsafe uname(&names) == 0 else { return "" }
+        return unsafe withUnsafeBytes(of: names[keyPath: path]) { bytes in
+            unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
     }
 }
 
@@ -117,7 +158,7 @@ private enum OperatingSystem {
             let release = fields(of: (try? String(contentsOfFile: "/etc/os-release", encoding: .utf8)) ?? "")
             // Rolling distributions have no version.
             let version = release["VERSION_ID"].map { ["version": PropertyValue.string($0)] } ?? [:]
-            return .object(version.merging(["name": .string(release["NAME"] ?? "Linux")]) { $1 })
+            return .dictionary(version.merging(["name": .string(release["NAME"] ?? "Linux")]) { $1 })
         #else
             let version = ProcessInfo.processInfo.operatingSystemVersion
             let text = "\(version.majorVersion).\(version.minorVersion).\(version.patchVersion)"

@@ -23,6 +23,10 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         public static let unreachable = Code(rawValue: "unreachable")
         /// A provider cannot write to its spool on disk. It keeps retrying, and keeps the events in memory.
         public static let spoolFailed = Code(rawValue: "spool_failed")
+        /// The anonymous id cannot be written to its file.
+        public static let anonymousIDNotKept = Code(rawValue: "anonymous_id_not_kept")
+        /// A provider was replaced by another one of the same name.
+        public static let providerReplaced = Code(rawValue: "provider_replaced")
         /// The named object does not exist, for example a provider of that name.
         public static let notFound = Code(rawValue: "not_found")
 
@@ -39,12 +43,36 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     public var message: String
     /// The number of affected events.
     public var events: Int
+    /// The name of the event; nil if the problem is not about a single event.
+    public var event: String?
+    /// The place of the call that recorded the event: `Shop/Checkout.swift:12`; nil if it is not known.
+    public var callSite: String?
 
     /// Creates a diagnostic about the given number of events.
     public init(_ code: Code, _ message: String, events: Int = 1) {
         self.code = code
         self.message = message
         self.events = events
+    }
+
+    /// Creates a diagnostic about one event. The message begins with its name and the place of the call.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of problem.
+    ///   - event: The event's name.
+    ///   - details: The details of the call.
+    ///   - problem: The rest of the message: what happened to the event.
+    public init(_ code: Code, event: String, at details: EventDetails, _ problem: String) {
+        let name = event.contains("\"") ? event : "\"\(event)\""
+        self.init(code, "\(name) at \(details.callSite) \(problem)")
+        self.event = event
+        callSite = details.callSite
+    }
+
+    /// A diagnostic about a call that records no event itself.
+    init(_ code: Code, about subject: String, at details: EventDetails, _ problem: String) {
+        self.init(code, "\(subject) at \(details.callSite) \(problem)", events: 0)
+        callSite = details.callSite
     }
 
     /// The code and the message.

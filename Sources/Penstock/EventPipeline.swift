@@ -6,22 +6,26 @@ import Synchronization
 /// No lock is held while middleware and providers run.
 final class EventPipeline: Sendable {
     struct RegisteredProvider: Sendable {
-        let name: String
+        var name: String
         let provider: any AnalyticsProvider
+        var middleware: [Analytics.Middleware] = []
         var isEnabled = true
     }
 
     /// The data that a thread needs to deliver an event. It is immutable, and replaced as a whole.
     final class Route: Sendable {
         let providers: [RegisteredProvider]
-        let middleware: [Middleware]
+        let middleware: [Analytics.Middleware]
         /// Whether no event is held or discarded, so that the gate can be skipped.
         let isGateOpen: Bool
+        /// Whether a provider reads the events as values of their own types.
+        let receivesTypes: Bool
 
-        init(providers: [RegisteredProvider], middleware: [Middleware], isGateOpen: Bool) {
+        init(providers: [RegisteredProvider], middleware: [Analytics.Middleware], isGateOpen: Bool) {
             self.providers = providers
             self.middleware = middleware
             self.isGateOpen = isGateOpen
+            receivesTypes = providers.contains { $0.isEnabled && $0.provider.receivesTypes }
         }
     }
 
@@ -60,7 +64,7 @@ final class EventPipeline: Sendable {
     }
 
     /// Passes an event through middleware and consent to the providers, in the calling thread.
-    func record(_ event: consuming RecordedEvent, _ route: Route) {
+    func record(_ event: consuming RecordedEvent, _ route: Route, _ details: EventDetails) {
         for middleware in route.middleware where !middleware.process(&event) {
             counters.filtered.add(1, ordering: .relaxed)
             return
@@ -73,7 +77,7 @@ final class EventPipeline: Sendable {
                 counters.discarded.add(1, ordering: .relaxed)
                 return
             case .full:
-                drop(event)
+                drop(event, details)
                 return
             }
         }
@@ -82,25 +86,32 @@ final class EventPipeline: Sendable {
 
     private func deliver(_ event: RecordedEvent, to providers: [RegisteredProvider]) {
         counters.recorded.add(1, ordering: .relaxed)
-        for registered in providers where registered.isEnabled { registered.provider.record(event) }
+        for registered in providers where registered.isEnabled {
+            guard !registered.middleware.isEmpty else {
+                registered.provider.record(event)
+                continue
+            }
+            var own = event
+            if registered.middleware.allSatisfy({ $0.process(&own) }) { registered.provider.record(own) }
+        }
     }
 
-    private func drop(_ event: RecordedEvent) {
+    private func drop(_ event: RecordedEvent, _ details: EventDetails) {
         // Report the first dropped event, and then each power of ten.
         let dropped = counters.dropped.add(1, ordering: .relaxed).newValue
         guard isPowerOfTen(dropped) else { return }
-        diagnostics.report(
-            Diagnostic(
-                .heldEventsFull,
-                "\(dropped) \(dropped == 1 ? "event was" : "events were") dropped: too many events wait for consent; "
-                    + "the last one is \"\(event.name)\"; raise heldEvents, or ask the user sooner",
-                events: dropped))
+        var diagnostic = Diagnostic(
+            .heldEventsFull, event: event.name.isEmpty ? event.kind.rawValue : event.name, at: details,
+            "was dropped, as were \(dropped - 1) before it: too many events wait for consent; raise heldEvents, or ask "
+                + "the user sooner")
+        diagnostic.events = dropped
+        diagnostics.report(diagnostic)
     }
 
     /// Counts an event that could not be recorded, and reports why.
-    func fail(_ code: Diagnostic.Code, _ message: String) {
+    func fail(_ code: Diagnostic.Code, event: String, _ details: EventDetails, _ problem: String) {
         counters.failed.add(1, ordering: .relaxed)
-        diagnostics.report(Diagnostic(code, message))
+        diagnostics.report(Diagnostic(code, event: event, at: details, problem))
     }
 
     var statistics: AnalyticsStatistics {
@@ -127,13 +138,13 @@ final class EventPipeline: Sendable {
     // MARK: Changes at run time
 
     var providers: [RegisteredProvider] { route.providers }
-    var middleware: [Middleware] { route.middleware }
+    var middleware: [Analytics.Middleware] { route.middleware }
 
-    func setMiddleware(_ middleware: [Middleware]) {
+    func setMiddleware(_ middleware: [Analytics.Middleware]) {
         shared.change { $0 = Route(providers: $0.providers, middleware: middleware, isGateOpen: $0.isGateOpen) }
     }
 
-    func append(_ middleware: Middleware) {
+    func append(_ middleware: Analytics.Middleware) {
         shared.change {
             $0 = Route(providers: $0.providers, middleware: $0.middleware + [middleware], isGateOpen: $0.isGateOpen)
         }

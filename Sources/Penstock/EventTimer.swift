@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A timed event in progress. End it with `stop()`, or discard it with `cancel()`. Both consume the timer, so the
 /// compiler rejects a second call. A timer that is released without either is reported as
 /// ``Diagnostic/Code/timerForgotten``.
@@ -7,29 +9,25 @@
 /// …
 /// timer.stop()
 /// ```
+///
+/// The compiler can follow a timer through the statements of one function. For a timer in a `defer`, in a task, in a
+/// closure or in a property of a class, use ``EventSending/timer(_:fileID:line:)``.
 public struct EventTimer<Event: AnalyticsEvent>: ~Copyable, Sendable {
-    private let events: any EventSending
-    private let event: Event
-    private let id: String
-    private let begin: ContinuousClock.Instant
+    private let run: TimerRun<Event>
     private var isEnded = false
 
-    init(_ event: Event, in events: any EventSending) {
-        self.events = events
-        self.event = event
-        id = EventTiming.newID()
-        events.send(event, timing: EventTiming(id: id, phase: .start))
-        begin = ContinuousClock.now
-    }
+    init(_ run: TimerRun<Event>) { self.run = run }
 
     /// Records the end of the event.
     public consuming func stop() {
-        end(as: event)
+        isEnded = true
+        run.stop(as: nil)
     }
 
     /// Records the end of the event, with properties that became known only at the end.
     public consuming func stop(with event: Event) {
-        end(as: event)
+        isEnded = true
+        run.stop(as: event)
     }
 
     /// Discards the timer without recording an end. The recorded start stays without one.
@@ -37,33 +35,110 @@ public struct EventTimer<Event: AnalyticsEvent>: ~Copyable, Sendable {
         isEnded = true
     }
 
-    private consuming func end(as event: Event) {
-        isEnded = true
-        events.send(event, timing: EventTiming(id: id, phase: .stop(duration: begin.duration(to: .now))))
+    deinit {
+        if !isEnded { run.reportForgotten() }
+    }
+}
+
+/// A timed event in progress that can be kept and shared: in a `defer`, in a task, in an escaping closure, in a
+/// property. All copies are the same timer.
+///
+/// ```swift
+/// final class Player {
+///     private var timer: SharedEventTimer<PlayerEvent>?
+///     func play() { timer = analytics.timer(PlayerEvent.played) }
+///     func pause() { timer?.stop() }
+/// }
+/// ```
+///
+/// The first call of `stop()` or `cancel()` ends it; later calls do nothing. A timer whose last copy is released
+/// without either is reported as ``Diagnostic/Code/timerForgotten``.
+public final class SharedEventTimer<Event: AnalyticsEvent>: Sendable {
+    private let run: TimerRun<Event>
+    private let ended = Atomic(false)
+
+    init(_ run: TimerRun<Event>) { self.run = run }
+
+    /// Whether the timer has been stopped or cancelled.
+    public var isEnded: Bool { ended.load(ordering: .relaxed) }
+
+    /// Records the end of the event, if the timer has not ended yet.
+    public func stop() {
+        if end() { run.stop(as: nil) }
     }
 
+    /// Records the end of the event, with properties that became known only at the end, if the timer has not ended yet.
+    public func stop(with event: Event) {
+        if end() { run.stop(as: event) }
+    }
+
+    /// Discards the timer without recording an end, if it has not ended yet.
+    public func cancel() { _ = end() }
+
+    private func end() -> Bool { !ended.exchange(true, ordering: .relaxed) }
+
     deinit {
-        guard !isEnded else { return }
+        if !isEnded { run.reportForgotten() }
+    }
+}
+
+/// The start of a timed event, and what its end needs.
+struct TimerRun<Event: AnalyticsEvent>: Sendable {
+    private let events: any EventSending
+    private let event: Event
+    private let id: String
+    private let begin: ContinuousClock.Instant
+    private let fileID: StaticString
+    private let line: UInt
+
+    /// Records the start.
+    init(_ event: Event, in events: any EventSending, _ fileID: StaticString, _ line: UInt) {
+        self.events = events
+        self.event = event
+        self.fileID = fileID
+        self.line = line
+        id = EventTiming.newID()
+        events.send(event, EventDetails(timing: EventTiming(id: id, phase: .start), fileID: fileID, line: line))
+        begin = ContinuousClock.now
+    }
+
+    /// Records the end.
+    func stop(as event: Event?) {
+        let timing = EventTiming(id: id, phase: .stop(duration: begin.duration(to: .now)))
+        events.send(event ?? self.event, EventDetails(timing: timing, fileID: fileID, line: line))
+    }
+
+    func reportForgotten() {
         events.report(
             Diagnostic(
-                .timerForgotten,
-                "a timer of \(Event.self) was released without stop(), so the end of the event is missing; "
-                    + "call stop() or cancel() on every path"))
+                .timerForgotten, event: event.nameForDiagnostics, at: EventDetails(fileID: fileID, line: line),
+                "has no end: its timer was released without stop(); call stop() or cancel() on every path"))
     }
 }
 
 extension EventSending {
     /// Records the start of a timed event. The timer's `stop()` records its end.
-    public func start<Event: AnalyticsEvent>(_ event: Event) -> EventTimer<Event> { EventTimer(event, in: self) }
+    public func start<Event: AnalyticsEvent>(_ event: Event, fileID: StaticString = #fileID, line: UInt = #line)
+        -> EventTimer<Event>
+    {
+        EventTimer(TimerRun(event, in: self, fileID, line))
+    }
+
+    /// Records the start of a timed event, and returns a timer that can be kept and shared.
+    public func timer<Event: AnalyticsEvent>(_ event: Event, fileID: StaticString = #fileID, line: UInt = #line)
+        -> SharedEventTimer<Event>
+    {
+        SharedEventTimer(TimerRun(event, in: self, fileID, line))
+    }
 
     /// Runs `work`, and records its start and its end as a timed event, even if it throws.
     ///
     /// - Returns: What `work` returns.
     /// - Throws: What `work` throws.
     public func measure<Event: AnalyticsEvent, Result: ~Copyable, Failure: Error>(
-        _ event: Event, _ work: () throws(Failure) -> Result
+        _ event: Event, fileID: StaticString = #fileID, line: UInt = #line, _ work: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let timer = start(event)
+        let timer = start(event, fileID: fileID, line: line)
         do {
             let result = try work()
             timer.stop()
@@ -80,9 +155,10 @@ extension EventSending {
     /// - Returns: What `work` returns.
     /// - Throws: What `work` throws.
     public func measure<Event: AnalyticsEvent, Result, Failure: Error>(
-        _ event: Event, isolation: isolated (any Actor)? = #isolation, _ work: () async throws(Failure) -> Result
+        _ event: Event, fileID: StaticString = #fileID, line: UInt = #line,
+        isolation: isolated (any Actor)? = #isolation, _ work: () async throws(Failure) -> Result
     ) async throws(Failure) -> Result {
-        let timer = start(event)
+        let timer = start(event, fileID: fileID, line: line)
         do {
             let result = try await work()
             timer.stop()

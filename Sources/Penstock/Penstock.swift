@@ -19,7 +19,7 @@
 // events on disk; `DaemonClient` connects that thread with the threads that record.
 
 /// The name and version of this SDK, as reported in `context.library`.
-enum Library {
-    static let name = "penstock-swift"
-    static let version = "0.1.0"
+package enum Library {
+    package static let name = "penstock-swift"
+    package static let version = "0.1.0"
 }

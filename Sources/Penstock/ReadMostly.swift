@@ -4,7 +4,9 @@ import Synchronization
     import Glibc
 #elseif canImport(Musl)
     import Musl
-#else
+#elseif canImport(Android)
+    import Android
+#elseif canImport(Darwin)
     import Darwin
 #endif
 
@@ -51,11 +53,10 @@ enum ThreadStripe {
 
     /// An index below `count`, constant for the life of the thread.
     static var current: Int {
-        #if canImport(Darwin)
-            let thread = unsafe UInt64(UInt(bitPattern: pthread_self()))
-        #else
-            let thread = UInt64(pthread_self())
-        #endif
+        // The type of `pthread_t` differs: a number or a pointer.
+        let thread = unsafe withUnsafeBytes(of: pthread_self()) { bytes in
+            bytes.count >= MemoryLayout<UInt>.size ? UInt64(unsafe bytes.load(as: UInt.self)) : 0
+        }
         // Thread descriptors lie a multiple of the stack size apart. Fibonacci hashing spreads them.
         return Int(((thread >> 12) &* 0x9E37_79B9_7F4A_7C15) >> 60)
     }

@@ -34,6 +34,10 @@ public struct RecordedEvent: Sendable {
     /// The event as one JSON object in UTF-8, without line feeds inside or after it.
     public internal(set) var json: [UInt8]
 
+    /// The event as the application recorded it: a value of its own type, before middleware. It is nil if no provider
+    /// asked for it (``AnalyticsProvider/receivesTypes``), if the event is not a track, or if it was redacted.
+    public internal(set) var source: (any AnalyticsEvent)?
+
     init(kind: Kind, consentCategory: ConsentCategory, json: [UInt8]) {
         self.kind = kind
         self.consentCategory = consentCategory
@@ -81,35 +85,35 @@ extension RecordedEvent {
 
     /// The properties of a track, page or screen.
     public var properties: [String: PropertyValue] {
-        get { self["properties"]?.object ?? [:] }
-        set { self["properties"] = .object(newValue) }
+        get { self["properties"]?.dictionary ?? [:] }
+        set { self["properties"] = .dictionary(newValue) }
     }
 
     /// The traits in an identify or group event.
     public var traits: [String: PropertyValue] {
-        get { self["traits"]?.object ?? [:] }
-        set { self["traits"] = .object(newValue) }
+        get { self["traits"]?.dictionary ?? [:] }
+        set { self["traits"] = .dictionary(newValue) }
     }
 
     /// The circumstances of the event: the application, the machine, the session.
     public var context: [String: PropertyValue] {
-        get { self["context"]?.object ?? [:] }
-        set { self["context"] = .object(newValue) }
+        get { self["context"]?.dictionary ?? [:] }
+        set { self["context"] = .dictionary(newValue) }
     }
 
     /// The destinations that may receive the event, for example `["All": false, "mixpanel": true]`. If it is empty, the
     /// daemon's routes decide alone.
     public var integrations: [String: PropertyValue] {
-        get { self["integrations"]?.object ?? [:] }
-        set { self["integrations"] = newValue.isEmpty ? nil : .object(newValue) }
+        get { self["integrations"]?.dictionary ?? [:] }
+        set { self["integrations"] = newValue.isEmpty ? nil : .dictionary(newValue) }
     }
 
     /// The member `context.session`: its `id`, its `kind` and the session's settings.
-    public var session: [String: PropertyValue]? { self[context: "session"]?.object }
+    public var session: [String: PropertyValue]? { self[context: "session"]?.dictionary }
 
     /// Whether this is the start or the end of a timed event; nil if the event is not timed.
     public var timing: EventTiming? {
-        guard kind == .track, let timing = self[context: "timing"]?.object, let id = timing["id"]?.string else {
+        guard kind == .track, let timing = self[context: "timing"]?.dictionary, let id = timing["id"]?.string else {
             return nil
         }
         switch timing["phase"]?.string {

@@ -1,7 +1,7 @@
 extension RecordedEvent {
     /// Parses a line that the SDK wrote. Returns nil if the line is not an event.
     package init?(line json: [UInt8]) {
-        guard case .object(let members) = JSONReader.value(of: json),
+        guard case .dictionary(let members) = JSONReader.value(of: json),
             let kind = members["type"]?.string.flatMap(Kind.init)
         else { return nil }
         self.init(kind: kind, consentCategory: .analytics, json: json)

@@ -16,7 +16,7 @@ extension RecordedEvent {
             if let found = JSONReader.member(Self.key(object), of: 0, in: json) {
                 set(Self.key(name), to: newValue.map(Self.json), ofObjectAt: found.value.lowerBound)
             } else if let newValue {
-                self[object] = .object([name: newValue])
+                self[object] = .dictionary([name: newValue])
             }
         }
     }

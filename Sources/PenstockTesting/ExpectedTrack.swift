@@ -10,6 +10,9 @@ struct ExpectedTrack {
         self.properties = properties
     }
 
+    /// A recorded track.
+    init(_ event: RecordedEvent) { self.init(name: event.name, properties: event.properties) }
+
     /// Records the event to find its name and properties. If it cannot be recorded, the test fails and this returns
     /// nil.
     init?(_ event: some AnalyticsEvent, _ place: SourcePlace) {
@@ -28,6 +31,13 @@ struct ExpectedTrack {
             && event.properties.filter { !added.contains($0.key) || properties[$0.key] != nil } == properties
     }
 
+    /// The difference from a recorded track, line by line.
+    func difference(from event: RecordedEvent, without added: Set<String>) -> String {
+        guard event.name == name else { return "  - \(self)\n  + \(ExpectedTrack(event))" }
+        let others = event.properties.filter { !added.contains($0.key) || properties[$0.key] != nil }
+        return "    \"\(name)\"\n" + PropertyDifference(properties, others).description
+    }
+
     /// Returns the most similar event and its index; the last one if several are equally similar.
     func nearest(in events: [RecordedEvent]) -> (number: Int, event: RecordedEvent)? {
         let best = events.enumerated().max { (score($0.element), $0.offset) < (score($1.element), $1.offset) }
@@ -38,6 +48,11 @@ struct ExpectedTrack {
         let equal = properties.count { event.properties[$0.key] == $0.value }
         return (event.name == name ? 1000 : 0) + equal
     }
+}
+
+extension ExpectedTrack: CustomStringConvertible {
+    /// The name and the properties as JSON.
+    var description: String { "\"\(name)\" \(PropertyValue.dictionary(properties))" }
 }
 
 /// The differences between expected and recorded properties, one line for each property.

@@ -25,6 +25,14 @@ public final class RecordingProvider: AnalyticsProvider {
     /// The track events so far.
     public var tracks: [RecordedEvent] { events.filter { $0.kind == .track } }
 
+    /// The events of one type so far, as the application recorded them.
+    public func events<Event: AnalyticsEvent>(of type: Event.Type) -> [Event] {
+        events.compactMap { $0.source as? Event }
+    }
+
+    /// Keeps the events as values, too.
+    public var receivesTypes: Bool { true }
+
     /// Keeps the event.
     public func record(_ event: RecordedEvent) { kept.withLock { $0.append(event) } }
 

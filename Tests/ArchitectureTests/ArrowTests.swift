@@ -51,8 +51,11 @@ import Testing
         "Page": ["Hashing"],
         "PenstockPluginKit": ["CPenstockPlugin", "Dispatch", "Glibc"],
         // The SDK runs on Apple's platforms, too, and stands alone.
-        "Penstock": ["Darwin", "FoundationNetworking", "Glibc", "Musl", "os"],
-        "PenstockTesting": ["Darwin", "FoundationNetworking", "Glibc", "Musl", "Penstock", "Testing", "XCTest"],
+        "Penstock": ["Android", "Darwin", "Dispatch", "Glibc", "Musl", "os"],
+        "PenstockHTTP": ["FoundationNetworking", "Penstock"],
+        "PenstockTesting": [
+            "Android", "Darwin", "FoundationNetworking", "Glibc", "Musl", "Penstock", "Testing", "XCTest",
+        ],
         "Examples": ["Penstock"],
         // The programs.
         "penstockd": ["ArgumentParser", "Assembly", "Daemon"],

@@ -77,7 +77,7 @@ import Testing
             for thread in 0..<4 {
                 group.addTask { [analytics = rig.analytics] in
                     for number in 0..<1000 {
-                        analytics.track("e", ["thread": .integer(Int64(thread)), "number": .integer(Int64(number))])
+                        analytics.track("e", ["thread": .int(thread), "number": .int(number)])
                     }
                 }
             }
@@ -93,10 +93,10 @@ import Testing
             await changer.value
         }
         rig.analytics.consent = .on
-        var next = Array(repeating: Int64(0), count: 4)
+        var next = Array(repeating: 0, count: 4)
         for event in rig.recording.events {
-            let thread = Int(event[property: "thread"]?.integer ?? 0)
-            #expect(event[property: "number"]?.integer == next[thread])
+            let thread = event[property: "thread"]?.int ?? 0
+            #expect(event[property: "number"]?.int == next[thread])
             next[thread] += 1
         }
         #expect(next == [1000, 1000, 1000, 1000])

@@ -22,7 +22,7 @@ extension RecordedEvent {
         return RecordedEvent(kind: .track, consentCategory: .analytics, json: Array(json.utf8))
     }
 
-    var number: Int? { self[property: "number"]?.integer.map(Int.init) }
+    var number: Int? { self[property: "number"]?.int }
 }
 
 /// The numbers of such events in these lines.

@@ -11,7 +11,7 @@ import Testing
         let provider = DaemonProvider(daemon.providerOptions)
         let analytics = Analytics(providers: [provider], userID: "u_1")
         for number in 0..<100 {
-            analytics.track("Post Liked", ["number": .integer(Int64(number)), "text": "a \"b\"\n ü"])
+            analytics.track("Post Liked", ["number": .int(number), "text": "a \"b\"\n ü"])
         }
         analytics.identify("u_1", traits: ["plan": "pro"])
         #expect(await analytics.flush() == .complete)
@@ -39,7 +39,7 @@ import Testing
         #expect(events.count == 8 * each)
         for thread in 0..<8 {
             #expect(
-                events.filter { $0[property: "thread"] == .integer(Int64(thread)) }.compactMap(\.number)
+                events.filter { $0[property: "thread"] == .int(thread) }.compactMap(\.number)
                     == Array(0..<each))
         }
         #expect(daemon.stop() == 0)
@@ -106,6 +106,37 @@ import Testing
             for number in 0..<1000 { provider.record(.numbered(number)) }
         }
         #expect(try daemon.events(waitingFor: 1000).compactMap(\.number) == Array(0..<1000))
+    }
+
+    @Test(arguments: [true, false])
+    func `withdrawn consent purges memory and spool, if asked`(purging: Bool) async throws {
+        let daemon = try LocalDaemon(isStarted: false)
+        // A process that has ended left events.
+        do {
+            let earlier = DaemonProvider(daemon.providerOptions)
+            for number in 0..<10 { earlier.record(.numbered(number)) }
+            #expect(await earlier.flush() == .complete)
+        }
+        var options = daemon.providerOptions
+        options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
+        let provider = DaemonProvider(options)
+        let analytics = Analytics(providers: [provider], userID: "u_1")
+        for number in 10..<20 { analytics.track("x", ["number": .int(number)]) }
+        #expect(await analytics.flush() == .complete)
+        analytics.withdrawConsent(purging: purging)
+        analytics.track("y")
+        if purging {
+            try await eventually("the spool is empty") {
+                provider.statistics.spooledBytes == 0 && provider.statistics.inMemory == 0
+            }
+        }
+        analytics.consent = .on
+        analytics.track("x", ["number": -1])
+        try daemon.start()
+        let count = purging ? 1 : 21
+        let numbers = try daemon.events(waitingFor: count).compactMap(\.number)
+        #expect(numbers.sorted() == (purging ? [-1] : Array(-1..<20)))
+        #expect(daemon.stop() == 0)
     }
 
     @Test func `a rejected configuration is reported with the reason`() {

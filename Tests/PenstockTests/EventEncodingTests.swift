@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Penstock
 import PenstockTesting
 import Testing
@@ -84,10 +85,48 @@ import Testing
 
     @Test func `a single value without a label becomes the properties`() {
         rig.analytics.track(Wrapping.productViewed(ProductViewed(maker: nil)))
+        #expect(rig.events.map(\.properties) == [["sku": "S-1", "tags": ["a", "b"]]])
+    }
+
+    @Test func `a value without a label is an error in a debug build`() {
+        let line = #line + 1
         rig.analytics.track(Wrapping.counted(3))
         rig.analytics.track(Wrapping.both(ProductViewed(maker: nil), 3))
-        let product: PropertyValue = ["sku": "S-1", "tags": ["a", "b"]]
-        #expect(rig.events.map(\.properties) == [product.object, ["_0": 3], ["_0": product, "_1": 3]])
+        #expect(rig.events.isEmpty)
+        #expect(rig.diagnostics.codes == [.invalid, .invalid])
+        #expect(
+            rig.diagnostics.messages[0].hasPrefix(
+                #""Counted" at PenstockTests/EventEncodingTests.swift:\#(line) was not recorded: it has a value without"#
+            ),
+            "\(rig.diagnostics.messages)")
+        #expect(rig.diagnostics.all.withLock { $0[0].event } == "Counted")
+        #expect(rig.diagnostics.all.withLock { $0[1].callSite } == "PenstockTests/EventEncodingTests.swift:\(line + 1)")
+    }
+
+    enum SpelledEvent: AnalyticsEvent {
+        case profileFields(firstNameChanged: Bool, totalFieldsChanged: Int, nested: [String: Int])
+        case twice(contactIndex: Int, contact_index: Int)
+        case product(ProductViewed)
+        static var propertyNamePolicy: EventNamePolicy { .titleCase }
+    }
+    struct SnakeStruct: AnalyticsEvent {
+        var contactIndex = 1
+        var url = ["innerKey": 2]
+        static var propertyNamePolicy: EventNamePolicy { .snakeCase }
+    }
+
+    @Test func `the names of properties are spelled by their policy`() throws {
+        #expect(
+            try rig.properties(
+                SpelledEvent.profileFields(firstNameChanged: true, totalFieldsChanged: 3, nested: ["aB": 1]))
+                == #"{"First Name Changed":true,"Total Fields Changed":3,"Nested":{"aB":1}}"#)
+        rig.analytics.track(SnakeStruct())
+        rig.analytics.track(SpelledEvent.product(ProductViewed(maker: nil)))
+        #expect(rig.events[1].properties == ["contact_index": 1, "url": ["innerKey": 2]])
+        #expect(rig.events[2].properties == ["Sku": "S-1", "Tags": ["a", "b"]])
+        rig.analytics.track(SpelledEvent.twice(contactIndex: 1, contact_index: 2))
+        #expect(rig.events.count == 3)
+        #expect(rig.diagnostics.messages.first?.contains(#"two properties named "Contact Index""#) == true)
     }
 
     /// The fuzz test with random values found this one.
@@ -137,7 +176,7 @@ import Testing
     @Test func `a value that JSON cannot express becomes null and is reported`() throws {
         #expect(try rig.properties(Unspeakable()) == #"{"a":null,"b":[null,null],"c":null,"d":null,"e":null}"#)
         #expect(rig.diagnostics.codes == [.valueReplaced])
-        #expect(rig.diagnostics.messages[0].contains("Unspeakable: 6 of its values"))
+        #expect(rig.diagnostics.messages[0].contains("has 6 values that were recorded as null"))
     }
 
     // MARK: Encoded by hand
@@ -197,7 +236,7 @@ import Testing
                 == #"{"a":1,"b":["x",{"d":"1970-01-01T00:00:00.000Z"},null,null],"c":{"base":1,"derived":2},"d":["y"]}"#
         )
         #expect(rig.diagnostics.codes == [.valueReplaced])
-        #expect(rig.diagnostics.messages.first?.contains(": 1 of its values") == true)
+        #expect(rig.diagnostics.messages.first?.contains("has 1 value that was recorded as null") == true)
     }
 
     @Test func `an enum case can be filled in any order`() throws {

@@ -77,6 +77,72 @@ import Testing
             ])
     }
 
+    @Test func `a met sequence records no issue`() {
+        rig.analytics.track(ShopEvent.cartViewed)
+        rig.analytics.track(ShopEvent.couponApplied(code: "X"))
+        rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 12.5))
+        expect(rig.analytics)
+            .trackedExactly(
+                of: ShopEvent.self, .cartViewed, .couponApplied(code: "X"), .orderCompleted(orderID: "A1", total: 12.5)
+            )
+            .trackedExactly(
+                ShopEvent.cartViewed, UntypedEvent(name: "Coupon Applied", properties: ["code": "X"]),
+                ShopEvent.orderCompleted(orderID: "A1", total: 12.5)
+            )
+            .trackedInOrder(of: ShopEvent.self, .cartViewed, .orderCompleted(orderID: "A1", total: 12.5))
+        #expect(
+            rig.recording.events(of: ShopEvent.self) == [
+                .cartViewed, .couponApplied(code: "X"), .orderCompleted(orderID: "A1", total: 12.5),
+            ])
+    }
+
+    @Test func `the message shows the first difference of a sequence`() {
+        rig.analytics.track(ShopEvent.cartViewed)
+        rig.analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 13))
+        let recorded = #"recorded tracks: "Cart Viewed", "Order Completed""#
+        #expect(
+            messages {
+                expect(rig.analytics)
+                    .trackedExactly(of: ShopEvent.self, .cartViewed, .orderCompleted(orderID: "A1", total: 12.5))
+                    .trackedExactly(of: ShopEvent.self, .couponApplied(code: "X"))
+                    .trackedExactly(of: ShopEvent.self, .cartViewed)
+                    .trackedExactly(
+                        of: ShopEvent.self, .cartViewed, .orderCompleted(orderID: "A1", total: 13), .cartViewed
+                    )
+                    .trackedInOrder(of: ShopEvent.self, .orderCompleted(orderID: "A1", total: 13), .cartViewed)
+            } == [
+                """
+                expected exactly 2 tracks, found 2; the first difference is track number 2:
+                    "Order Completed"
+                    orderID: "A1"
+                  - total: 12.5
+                  + total: 13
+                \(recorded)
+                """,
+                """
+                expected exactly 1 track, found 2; the first difference is track number 1:
+                  - "Coupon Applied" {"code":"X"}
+                  + "Cart Viewed" {}
+                \(recorded)
+                """,
+                """
+                expected exactly 1 track, found 2; these are too many:
+                  + "Order Completed" {"orderID":"A1","total":13}
+                \(recorded)
+                """,
+                """
+                expected exactly 3 tracks, found 2; these are missing:
+                  - "Cart Viewed" {}
+                \(recorded)
+                """,
+                """
+                expected these tracks in order; number 2 is missing after track number 2:
+                  - "Cart Viewed" {}
+                \(recorded)
+                """,
+            ])
+    }
+
     @Test func `an Analytics without a recording provider is an issue`() {
         let found = messages { expect(Analytics()).tracked(ShopEvent.cartViewed) }
         #expect(found.count == 1 && found[0].contains("has no RecordingProvider"))

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import Penstock
+@testable import PenstockHTTP
 
 @Suite struct HTTPProviderTests {
     private func options(_ server: ScriptedServer) throws -> HTTPProvider.Options {
@@ -14,9 +15,9 @@ import Testing
         return options
     }
 
-    private func numbers(_ request: ScriptedServer.Request) -> [Int64] {
-        let batch = JSONReader.value(of: request.body)?.object?["batch"]?.array ?? []
-        return batch.compactMap { $0.object?["properties"]?.object?["number"]?.integer }
+    private func numbers(_ request: ScriptedServer.Request) -> [Int] {
+        let batch = JSONReader.value(of: request.body)?.dictionary?["batch"]?.array ?? []
+        return batch.compactMap { $0.dictionary?["properties"]?.dictionary?["number"]?.int }
     }
 
     @Test func `a batch has the form that Segment accepts`() async throws {
@@ -32,7 +33,7 @@ import Testing
         #expect(request.headers["authorization"] == "Basic a2V5Og==")
         #expect(request.headers["content-type"] == "application/json")
         #expect(numbers(request) == [0, 1, 2])
-        #expect(JSONReader.value(of: request.body)?.object?["sentAt"]?.string.flatMap(RFC3339.date) != nil)
+        #expect(JSONReader.value(of: request.body)?.dictionary?["sentAt"]?.string.flatMap(RFC3339.date) != nil)
         #expect(provider.statistics.delivered == 3)
     }
 

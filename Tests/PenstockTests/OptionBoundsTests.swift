@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import Penstock
+@testable import PenstockHTTP
 
 /// No value of an option crashes the application.
 @Suite struct OptionBoundsTests {
@@ -63,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: durations) func `a flush accepts a timeout of every size`(timeout: Duration) async {
-        let outcome = await Flush(of: [QuickProvider()]).outcome(timeout: timeout)
+        let outcome = await Flush(of: [QuickProvider()], timeout: timeout).outcome()
         #expect(outcome == .complete)
     }
 

@@ -4,8 +4,7 @@ import TestSupport
 /// The package in Tests/SamplePackage: an application as another developer would write it. It depends on the product
 /// `Penstock` only.
 ///
-/// It is built in a temporary directory from this checkout and from the dependency clones of this package's own build.
-/// Git is configured to use these clones and no network.
+/// It is built in a temporary directory from this checkout. Git is configured to fetch nothing.
 struct SamplePackage {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..").standardizedFileURL
         .path
@@ -21,7 +20,7 @@ struct SamplePackage {
     func build() async throws -> ProgramResult {
         try await ProgramResult.run(
             "swift", ["build", "--package-path", copy(), "--scratch-path", scratch],
-            environment: try await Self.withoutNetwork())
+            environment: Self.withoutGit)
     }
 
     /// The built program.
@@ -56,21 +55,15 @@ struct SamplePackage {
         return package
     }
 
-    /// An environment in which git finds each dependency in the clones of the build that made this test.
-    private static func withoutNetwork() async throws -> [String: String] {
-        let clones = Binaries.directory + "/../../repositories"
-        var settings = [("protocol.allow", "never"), ("protocol.file.allow", "always")]
-        for name in try FileManager.default.contentsOfDirectory(atPath: clones).sorted() {
-            let clone = URL(filePath: clones + "/" + name).standardizedFileURL.path
-            let origin = try await ProgramResult.run("git", ["-C", clone, "config", "--get", "remote.origin.url"])
-                .output
-            settings.append(("url.file://\(clone).insteadOf", origin.trimmingCharacters(in: .whitespacesAndNewlines)))
-        }
-        var environment = ["GIT_CONFIG_COUNT": "\(settings.count)"]
-        for (index, (key, value)) in settings.enumerated() {
-            environment["GIT_CONFIG_KEY_\(index)"] = key
-            environment["GIT_CONFIG_VALUE_\(index)"] = value
-        }
-        return environment
+    /// The names of the packages that SwiftPM has fetched.
+    func fetchedPackages() throws -> [String] {
+        let checkouts = scratch + "/checkouts"
+        guard FileManager.default.fileExists(atPath: checkouts) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: checkouts).sorted()
     }
+
+    /// An environment in which git fetches nothing.
+    private static let withoutGit = [
+        "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "protocol.allow", "GIT_CONFIG_VALUE_0": "never",
+    ]
 }

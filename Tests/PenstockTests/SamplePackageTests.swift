@@ -18,6 +18,8 @@ import Testing
         let package = try SamplePackage()
         let build = try await package.build()
         try #require(build.status == 0, "\(build.output)\(build.errors)")
+        #expect(!"\(build.output)\(build.errors)".contains("warning:"), "\(build.output)\(build.errors)")
+        #expect(try package.fetchedPackages() == [])
         #expect(try package.modules() == ["Penstock", "shop"])
         #expect(try package.compiledTargets() == ["Penstock", "shop"])
 

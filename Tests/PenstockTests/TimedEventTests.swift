@@ -10,7 +10,7 @@ import Testing
         timer.stop()
         let events = rig.events
         try #require(events.count == 2)
-        let timings = events.compactMap { $0.context["timing"]?.object }
+        let timings = events.compactMap { $0.context["timing"]?.dictionary }
         try #require(timings.count == 2)
         #expect(timings[0] == ["id": timings[1]["id"] ?? nil, "phase": "start"])
         #expect(timings[1]["phase"] == "stop")
@@ -69,9 +69,9 @@ import Testing
     /// A minimal sender: it implements the required methods only.
     struct Doubled: EventSending {
         let analytics: Analytics
-        func send<Event: AnalyticsEvent>(_ event: Event, timing: EventTiming?) {
-            analytics.send(event, timing: timing)
-            analytics.send(event, timing: timing)
+        func send<Event: AnalyticsEvent>(_ event: Event, _ details: EventDetails) {
+            analytics.send(event, details)
+            analytics.send(event, details)
         }
         func report(_ diagnostic: Diagnostic) { analytics.report(diagnostic) }
     }
@@ -81,5 +81,73 @@ import Testing
         events.track("plain")
         events.start(ShopEvent.cartViewed).stop()
         #expect(rig.events.count == 6)
+        // What it does not implement is reported with the place of the call.
+        events.screen("Inbox")
+        #expect(rig.events.count == 6)
+        #expect(rig.diagnostics.codes == [.invalid])
+        #expect(rig.diagnostics.messages[0].hasPrefix(#"screen "Inbox" at PenstockTests/TimedEventTests.swift:"#))
+    }
+
+    // MARK: Timers that are kept
+
+    private func phases() -> [EventTiming.Phase?] {
+        rig.events.map { event in
+            if case .stop? = event.timing?.phase { .stop(duration: .zero) } else { event.timing?.phase }
+        }
+    }
+    private let both: [EventTiming.Phase?] = [.start, .stop(duration: .zero)]
+
+    @Test func `a kept timer ends in a defer`() throws {
+        func work(_ fails: Bool) throws {
+            let timer = rig.analytics.timer(ShopEvent.cartViewed)
+            defer { timer.stop() }
+            if fails { throw Failure() }
+        }
+        #expect(throws: Failure.self) { try work(true) }
+        #expect(phases() == both)
+    }
+
+    @Test func `a kept timer ends in a task and in an escaping closure`() async {
+        let timer = rig.analytics.timer(ShopEvent.couponApplied(code: nil))
+        await Task.detached { timer.stop(with: .couponApplied(code: "X")) }.value
+        #expect(rig.events.map(\.properties) == [[:], ["code": "X"]])
+        let other = rig.analytics.of(ShopEvent.self).timer(.cartViewed)
+        let completion: @Sendable () -> Void = { other.stop() }
+        completion()
+        #expect(phases() == both + both)
+    }
+
+    final class Player {
+        var timer: SharedEventTimer<ShopEvent>?
+        let events: any EventSending
+        init(_ events: any EventSending) { self.events = events }
+        func play() { timer = events.timer(ShopEvent.cartViewed) }
+        func pause() { timer?.stop() }
+    }
+
+    @Test func `a timer in a property ends once, and a forgotten one is reported with its place`() {
+        let player = Player(rig.analytics)
+        player.play()
+        player.pause()
+        player.pause()
+        #expect(player.timer?.isEnded == true)
+        #expect(phases() == both)
+        player.play()
+        player.timer = nil
+        #expect(rig.diagnostics.codes == [.timerForgotten])
+        #expect(rig.diagnostics.messages[0].hasPrefix(#""Cart Viewed" at PenstockTests/TimedEventTests.swift:"#))
+        player.play()
+        player.timer?.cancel()
+        player.timer = nil
+        #expect(rig.diagnostics.codes.count == 1)
+        #expect(phases() == both + [.start, .start])
+    }
+
+    @Test func `many threads that stop a kept timer record one end`() async {
+        let timer = rig.analytics.timer(ShopEvent.cartViewed)
+        await withTaskGroup { group in
+            for _ in 0..<50 { group.addTask { timer.stop() } }
+        }
+        #expect(phases() == both)
     }
 }

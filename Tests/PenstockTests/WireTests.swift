@@ -13,7 +13,7 @@ import Testing
         rig.analytics.group("g1", traits: ["seats": 5])
         rig.analytics.alias("u2")
         rig.analytics.track("Post Liked", ["Liked": true])
-        let anonymous = rig.analytics.anonymousID
+        let anonymous = rig.analytics.anonymousID ?? ""
         let rest =
             #","messageId":"M","timestamp":"2026-01-31T12:00:00.500Z","userId":"U","anonymousId":"\#(anonymous)"}"#
         #expect(
@@ -148,13 +148,13 @@ import Testing
         mutating func value(depth: Int) -> PropertyValue {
             switch below(depth > 0 ? 8 : 6) {
             case 0: .null
-            case 1: .boolean(below(2) == 0)
-            case 2: .integer(Int64(bitPattern: next()) >> below(64))
+            case 1: .bool(below(2) == 0)
+            case 2: .int(Int(bitPattern: next()) >> below(64))
             case 3: .double(Double(Int64(bitPattern: next())) / 1e6)
             case 4: .string(text())
             case 5: .decimal(Decimal(Int64(bitPattern: next())) / 1_000_000_000)
             case 6: .array((0..<below(4)).map { _ in value(depth: depth - 1) })
-            default: .object(object(depth: depth - 1))
+            default: .dictionary(object(depth: depth - 1))
             }
         }
     }

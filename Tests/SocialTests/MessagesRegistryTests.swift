@@ -14,6 +14,11 @@ import Testing
         expect(analytics).tracked(MessagesEvent.messageSent(recipients: 2, size: size, hasAttachments: false))
     }
 
+    @Test func `the screen is recorded`() {
+        messages.opened()
+        expect(analytics).viewed("Messages")
+    }
+
     struct Offline: Error {}
 
     @Test func `a failed message records the error's type and the attempt`() {

@@ -5,7 +5,7 @@ import Testing
 @testable import Social
 
 /// Replaces the vendors' SDKs and records their calls.
-private final class Calls: FirebaseWrapper, MixpanelWrapper {
+private final class Calls: FirebaseWrapper, MixpanelWrapper, Funnel {
     private let kept = Mutex<[String]>([])
     var all: [String] { kept.withLock { $0 } }
 
@@ -16,11 +16,12 @@ private final class Calls: FirebaseWrapper, MixpanelWrapper {
     }
     func setUserID(_ userID: String?) { keep("user \(userID ?? "-")") }
     func track(event: String, properties: [String: PropertyValue]) {
-        keep("track \(event) \(PropertyValue.object(properties))")
+        keep("track \(event) \(PropertyValue.dictionary(properties))")
     }
+    func step(_ name: String, weight: Int) { keep("step \(name) \(weight)") }
     func time(event: String) { keep("time \(event)") }
     func identify(distinctID: String) { keep("identify \(distinctID)") }
-    func set(properties: [String: PropertyValue]) { keep("set \(PropertyValue.object(properties))") }
+    func set(properties: [String: PropertyValue]) { keep("set \(PropertyValue.dictionary(properties))") }
 }
 
 @Suite struct VendorProviderTests {
@@ -43,6 +44,18 @@ private final class Calls: FirebaseWrapper, MixpanelWrapper {
                 #"log onboarding ["duration", "isSkipped", "stepsSeen"]"#,
                 "log viewed_inbox_screen []",
             ])
+    }
+
+    @Test func `the funnel gets the steps of the feed's events`() {
+        let analytics = Analytics(providers: [FunnelProvider(funnel: calls)])
+        let feed = FeedRegistry(events: analytics)
+        let post = Post(id: 1, authorID: "u_1", text: "a b", images: 0)
+        feed.opened(post, at: 0)
+        feed.liked(post, by: "u_1")
+        feed.liked(post, by: "u_2")
+        feed.shared(post)
+        analytics.screen("Inbox")
+        #expect(calls.all == ["step read 1", "step engage 2", "step spread 5"])
     }
 
     @Test func `Mixpanel measures the duration itself`() {

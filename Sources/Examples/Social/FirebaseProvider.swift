@@ -1,7 +1,7 @@
 import Penstock
 
 /// The functions of Firebase's SDK that the application uses. The SDK conforms in the target that links it.
-protocol FirebaseWrapper: Sendable {
+nonisolated protocol FirebaseWrapper: Sendable {
     func logEvent(_ name: String, parameters: [String: PropertyValue])
     func setUserID(_ userID: String?)
 }

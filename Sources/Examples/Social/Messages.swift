@@ -25,16 +25,21 @@ enum MessagesEvent: AnalyticsEvent, Equatable {
     }
 }
 
+/// A channel is typed by the area's enum, so that calls need only the name of the case.
 struct MessagesRegistry: Sendable {
-    let events: any EventSending
+    private let messages: AnalyticsChannel<MessagesEvent>
 
-    func sent(_ message: Message) { events.track(MessagesEvent.sent(message)) }
+    init(events: any EventSending) { messages = events.of(MessagesEvent.self) }
+
+    func sent(_ message: Message) { messages.track(.sent(message)) }
 
     /// - Parameter attempt: The number of the attempt, from 1.
     func failed(_ error: any Error, attempt: Int) {
-        events.track(MessagesEvent.sendingFailed(reason: "\(type(of: error))", attempt: attempt))
+        messages.track(.sendingFailed(reason: "\(type(of: error))", attempt: attempt))
     }
 
     /// Records the number of results. The search terms are the user's own text and are not recorded.
-    func searched(results: Int) { events.track("Messages Searched", ["results": PropertyValue(results)]) }
+    func searched(results: Int) { messages.events.track("Messages Searched", ["results": results]) }
+
+    func opened() { messages.events.screen("Messages") }
 }

@@ -1,7 +1,7 @@
 import Penstock
 
 /// The functions of Mixpanel's SDK that the application uses.
-protocol MixpanelWrapper: Sendable {
+nonisolated protocol MixpanelWrapper: Sendable {
     func track(event: String, properties: [String: PropertyValue])
     func time(event: String)
     func identify(distinctID: String)

@@ -32,7 +32,7 @@ struct SocialAnalytics: Sendable {
     /// Makes the analytics for a host with a daemon. Nothing is sent until the user has decided about consent.
     static func live() -> SocialAnalytics {
         var options = Analytics.Options()
-        options.application = Application(name: "Social", version: "1.0")
+        options.application = Analytics.Application(name: "Social", version: "1.0")
         return SocialAnalytics(Analytics(providers: [DaemonProvider()], consent: .undecided, options: options))
     }
 

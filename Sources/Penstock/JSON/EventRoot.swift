@@ -11,12 +11,17 @@ struct EventRoot {
 
     let givenName: String?
     let policy: EventNamePolicy
+    /// The spelling of the names of properties.
+    let propertyPolicy: EventNamePolicy
     let type: any AnalyticsEvent.Type
     var form = Form.unknown
     /// The offset in the text at which the properties begin.
     var properties = 0
 
-    init(givenName: String?, policy: EventNamePolicy, type: any AnalyticsEvent.Type) {
+    init(
+        givenName: String?, policy: EventNamePolicy, propertyPolicy: EventNamePolicy, type: any AnalyticsEvent.Type
+    ) {
+        self.propertyPolicy = propertyPolicy
         self.givenName = givenName
         self.policy = policy
         self.type = type
@@ -33,6 +38,7 @@ enum JSONWriterError: Error, Equatable {
     case nameless
     case noProperties
     case twoNames
+    case unlabelled
     case twoValues
     case keyTwice(String)
     /// A value inside threw this error, and the enclosing value ignored it.
@@ -48,6 +54,9 @@ extension JSONWriterError: CustomStringConvertible {
         case .nameless: "it has no name; implement eventName"
         case .valueFailed(let error): "a value in it cannot be encoded: \(error)"
         case .noProperties: "its properties are not an object"
+        case .unlabelled:
+            "it has a value without a label; give each value of the case a label, or pass one struct: "
+                + "case orderCompleted(orderID: String)"
         case .twoValues: "it encodes two values where only one is allowed"
         case .twoNames: "it encodes two names; an event that begins with a nested container must have only that one"
         case .keyTwice(let key): "it has two properties named \"\(key)\""

@@ -252,4 +252,32 @@ struct JSONBuilder {
     }
 
     private static let onlyValue = Array("{\"_0\":{".utf8)
+
+    /// Whether the properties of a case begin with a value that has no label.
+    func hasUnlabelledValue(at start: Int) -> Bool {
+        text.bytes[start...].starts(with: Self.onlyValue.dropLast())
+    }
+
+    /// Spells the names of an object's members by a policy. The object ends the text.
+    mutating func spellKeys(ofObjectAt start: Int, _ policy: EventNamePolicy) throws(JSONWriterError) {
+        var names: [(range: Range<Int>, name: String)] = []
+        do {
+            var reader = JSONReader(text.bytes, at: start)
+            guard reader.take("{") else { return }
+            while let member = reader.member() {
+                var key = JSONReader(text.bytes, at: member.key.lowerBound)
+                names.append((member.key, policy.spelling(of: key.value()?.string ?? "")))
+                guard reader.take(",") else { break }
+            }
+        }
+        for (index, (_, name)) in names.enumerated() where names[..<index].contains(where: { $0.name == name }) {
+            throw .keyTwice(name)
+        }
+        // From the last to the first, so that the positions of the others stay valid.
+        for (range, name) in names.reversed() {
+            var key = JSONText()
+            key.append(string: name)
+            text.bytes.replaceSubrange(range, with: key.bytes)
+        }
+    }
 }

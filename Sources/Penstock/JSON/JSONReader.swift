@@ -121,14 +121,14 @@ struct JSONReader {
     private mutating func object(depth: Int) -> PropertyValue? {
         position += 1
         var members: [String: PropertyValue] = [:]
-        if take("}") { return .object(members) }
+        if take("}") { return .dictionary(members) }
         repeat {
             guard peek == UInt8(ascii: "\""), let key = string(), take(":"), let value = value(depth: depth + 1) else {
                 return nil
             }
             members[key] = value
         } while take(",")
-        return take("}") ? .object(members) : nil
+        return take("}") ? .dictionary(members) : nil
     }
 
     private mutating func array(depth: Int) -> PropertyValue? {
@@ -181,10 +181,10 @@ struct JSONReader {
     private static func token(_ text: String) -> PropertyValue? {
         switch text {
         case "null": return .null
-        case "true": return .boolean(true)
-        case "false": return .boolean(false)
+        case "true": return .bool(true)
+        case "false": return .bool(false)
         default:
-            if let integer = Int64(text) { return .integer(integer) }
+            if let integer = Int(text) { return .int(integer) }
             guard let double = Double(text) else { return nil }
             if double.description == text { return .double(double) }
             return Decimal(string: text).map { .decimal($0) } ?? .double(double)

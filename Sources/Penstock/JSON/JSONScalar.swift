@@ -104,12 +104,12 @@ extension PropertyValue: JSONScalar {
         case .null:
             text.append("null")
             return true
-        case .boolean(let value): return value.write(to: &text, depth: depth)
-        case .integer(let value): return value.write(to: &text, depth: depth)
+        case .bool(let value): return value.write(to: &text, depth: depth)
+        case .int(let value): return value.write(to: &text, depth: depth)
         case .double(let value): return value.write(to: &text, depth: depth)
         case .decimal(let value): return value.write(to: &text, depth: depth)
         case .string(let value): return value.write(to: &text, depth: depth)
-        case .array, .object:
+        case .array, .dictionary:
             guard depth > 0 else {
                 text.append("null")
                 return false
@@ -125,7 +125,7 @@ extension PropertyValue: JSONScalar {
                 if !value.write(to: &text, depth: depth - 1) { isWhole = false }
             }
             text.append(byte: "]")
-        } else if case .object(let members) = self {
+        } else if case .dictionary(let members) = self {
             text.append(byte: "{")
             for (name, value) in members.sorted(by: { $0.key < $1.key }) {
                 if !isFirst { text.append(byte: ",") }

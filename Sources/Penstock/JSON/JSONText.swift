@@ -1,13 +1,15 @@
 /// A buffer to which JSON scalars and strings are appended.
-struct JSONText: Sendable {
-    var bytes: [UInt8] = []
+package struct JSONText: Sendable {
+    package var bytes: [UInt8] = []
+
+    package init() {}
 
     /// Appends syntax, or keys that need no escapes.
-    mutating func append(_ text: StaticString) {
+    package mutating func append(_ text: StaticString) {
         unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
-    mutating func append(byte: Unicode.Scalar) { bytes.append(UInt8(ascii: byte)) }
+    package mutating func append(byte: Unicode.Scalar) { bytes.append(UInt8(ascii: byte)) }
 
     /// Appends a string with its quotes.
     mutating func append(string: String) {

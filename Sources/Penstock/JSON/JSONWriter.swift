@@ -33,7 +33,11 @@ final class JSONWriter: @unchecked Sendable {
 
     /// Appends an event's name and properties: `"event":"…","properties":{…}`.
     func write<Event: AnalyticsEvent>(event: Event) throws {
-        try write(event, root: EventRoot(givenName: event.eventName, policy: Event.namePolicy, type: Event.self))
+        try write(
+            event,
+            root: EventRoot(
+                givenName: event.eventName, policy: Event.namePolicy, propertyPolicy: Event.propertyNamePolicy,
+                type: Event.self))
     }
 
     private func write(_ value: some Encodable, root: EventRoot?) throws {
@@ -41,7 +45,7 @@ final class JSONWriter: @unchecked Sendable {
         let replaced = builder.replaced
         do {
             try writeOutermost(value, root: root)
-            if let root = builder.root { endProperties(of: root, at: root.properties) }
+            if let root = builder.root { try endProperties(of: root, at: root.properties) }
             builder.forgetOpen()
         } catch {
             builder.text.bytes.removeSubrange(start...)
@@ -57,11 +61,18 @@ final class JSONWriter: @unchecked Sendable {
         try detached.writeOutermost(value, root: root)
         let start = builder.text.bytes.count
         try detached.assemble(into: &builder)
-        if let root = detached.builder.root { endProperties(of: root, at: start + root.properties) }
+        if let root = detached.builder.root { try endProperties(of: root, at: start + root.properties) }
     }
 
-    private func endProperties(of root: EventRoot, at start: Int) {
-        if root.form == .nameOnly { builder.unwrapOnlyValue(at: start) }
+    private func endProperties(of root: EventRoot, at start: Int) throws(JSONWriterError) {
+        if root.form == .nameOnly {
+            builder.unwrapOnlyValue(at: start)
+            #if DEBUG
+                // A release build records the value as "_0".
+                if builder.hasUnlabelledValue(at: start) { throw .unlabelled }
+            #endif
+        }
+        if root.propertyPolicy != .verbatim { try builder.spellKeys(ofObjectAt: start, root.propertyPolicy) }
         propertiesStart = start
     }
 
@@ -98,7 +109,7 @@ final class JSONWriter: @unchecked Sendable {
 
     /// Returns whether the members of a scalar are an event's properties.
     private func isRootObject(_ scalar: any JSONScalar) -> Bool {
-        guard builder.isAtRoot, case .object? = scalar as? PropertyValue else { return false }
+        guard builder.isAtRoot, case .dictionary? = scalar as? PropertyValue else { return false }
         return true
     }
 

@@ -5,10 +5,10 @@
 #endif
 
 /// Dates in the form that events use: `2026-01-31T12:00:00.000Z`.
-enum RFC3339 {
+package enum RFC3339 {
     /// Appends a date without quotes, truncated to milliseconds.
     /// - Returns: False, with nothing appended, if the year does not have four digits.
-    static func append(_ date: Date, to output: inout JSONText) -> Bool {
+    package static func append(_ date: Date, to output: inout JSONText) -> Bool {
         // The years 0 to 9999. NaN is outside every range.
         let seconds = date.timeIntervalSince1970
         guard (-62_167_219_200..<253_402_300_800).contains(seconds) else { return false }

@@ -2,7 +2,9 @@
     import Glibc
 #elseif canImport(Musl)
     import Musl
-#else
+#elseif canImport(Android)
+    import Android
+#elseif canImport(Darwin)
     import Darwin
 #endif
 
@@ -26,6 +28,20 @@
 
     func lock() { unsafe pthread_mutex_lock(mutex) }
     func unlock() { unsafe pthread_mutex_unlock(mutex) }
+
+    /// How often to try to lock within a deadline, in microseconds.
+    private static let pause: UInt32 = 100
+
+    /// Locks, unless the lock is still held at the deadline. A signal handler may have interrupted the thread that
+    /// holds it, and then it is never unlocked.
+    /// - Returns: Whether the lock is held now.
+    func lock(until deadline: ContinuousClock.Instant) -> Bool {
+        while unsafe pthread_mutex_trylock(mutex) != 0 {
+            guard ContinuousClock.now < deadline else { return false }
+            usleep(Self.pause)
+        }
+        return true
+    }
 
     func withLock<Value>(_ body: () throws -> Value) rethrows -> Value {
         lock()

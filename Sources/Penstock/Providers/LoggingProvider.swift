@@ -43,6 +43,8 @@ public struct LoggingProvider: AnalyticsProvider {
         }
     }
 
+    /// The name by which the application disables or removes the provider.
+    public let name: String
     /// The log level of the lines.
     public let level: Level
     /// A Boolean value that indicates whether personal data is left out: ids, and the values of properties and traits.
@@ -55,7 +57,9 @@ public struct LoggingProvider: AnalyticsProvider {
     /// - Parameters:
     ///   - level: The log level of the lines.
     ///   - redacts: Whether to leave out ids and the values of properties and traits.
-    public init(level: Level = .info, redacts: Bool = true) {
+    ///   - name: The name by which the application disables or removes the provider.
+    public init(level: Level = .info, redacts: Bool = true, name: String = "LoggingProvider") {
+        self.name = name
         self.level = level
         self.redacts = redacts
         #if canImport(os)
@@ -82,6 +86,7 @@ public struct LoggingProvider: AnalyticsProvider {
 
     /// - Parameter write: Receives the lines instead of the log.
     init(level: Level = .info, redacts: Bool, write: @escaping @Sendable (String) -> Void) {
+        name = "LoggingProvider"
         self.level = level
         self.redacts = redacts
         self.write = write
@@ -101,15 +106,15 @@ public struct LoggingProvider: AnalyticsProvider {
             if let id { line += " \(name)=\(shown(.string(id)))" }
         }
         if let timing = event.timing { line += timing.seconds.map { " stopped=\($0)s" } ?? " started" }
-        if !event.properties.isEmpty { line += " properties=\(shown(.object(event.properties)))" }
-        if !event.traits.isEmpty { line += " traits=\(shown(.object(event.traits)))" }
+        if !event.properties.isEmpty { line += " properties=\(shown(.dictionary(event.properties)))" }
+        if !event.traits.isEmpty { line += " traits=\(shown(.dictionary(event.traits)))" }
         return line
     }
 
     private func shown(_ value: PropertyValue) -> PropertyValue {
         guard redacts else { return value }
         return switch value {
-        case .object(let members): .object(members.mapValues(shown))
+        case .dictionary(let members): .dictionary(members.mapValues(shown))
         default: "…"
         }
     }

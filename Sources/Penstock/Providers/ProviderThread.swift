@@ -2,26 +2,28 @@
     import Glibc
 #elseif canImport(Musl)
     import Musl
-#else
+#elseif canImport(Android)
+    import Android
+#elseif canImport(Darwin)
     import Darwin
 #endif
 
 /// Starts a provider's own thread, for work that blocks. All signals are blocked in it: they belong to the application.
-enum ProviderThread {
+package enum ProviderThread {
     private final class Body {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
     /// - Returns: False if the system cannot create a thread. Then `run` is never called.
-    static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
+    package static func start(_ run: @escaping @Sendable () -> Void) -> Bool {
         let body = unsafe Unmanaged.passRetained(Body(run))
         var all = sigset_t()
         var before = sigset_t()
         unsafe sigfillset(&all)
         unsafe pthread_sigmask(SIG_SETMASK, &all, &before)
         defer { unsafe pthread_sigmask(SIG_SETMASK, &before, nil) }
-        #if canImport(Glibc)
+        #if canImport(Glibc) || canImport(Android)
             var thread = pthread_t()
         #else
             var thread: pthread_t?
@@ -30,7 +32,7 @@ enum ProviderThread {
             unsafe body.release()
             return false
         }
-        #if canImport(Glibc)
+        #if canImport(Glibc) || canImport(Android)
             pthread_detach(thread)
         #else
             if let thread = unsafe thread { unsafe pthread_detach(thread) }

@@ -61,7 +61,7 @@ struct SDKBenchmark {
 
     private static let analytics: Analytics = {
         var options = Analytics.Options()
-        options.application = Application(name: "shop", version: "2.1.0")
+        options.application = Analytics.Application(name: "shop", version: "2.1.0")
         return Analytics(providers: [CountingProvider()], userID: "u_4711", options: options)
     }()
 
@@ -74,7 +74,7 @@ struct SDKBenchmark {
             "dictionary",
             {
                 analytics.track(
-                    "Order Completed", ["orderID": "A-10042", "items": .integer(Int64($0)), "isGift": true])
+                    "Order Completed", ["orderID": "A-10042", "items": .int($0), "isGift": true])
             }
         ),
         (
@@ -159,16 +159,16 @@ struct PrintingProvider: AnalyticsProvider {
 
 /// Checks that the events of each thread arrive in order.
 final class OrderProvider: AnalyticsProvider {
-    private let next: Mutex<(numbers: [Int64], isInOrder: Bool)>
+    private let next: Mutex<(numbers: [Int], isInOrder: Bool)>
 
     init(threads: Int) { next = Mutex((Array(repeating: 0, count: threads), true)) }
 
-    var count: Int { next.withLock { Int($0.numbers.reduce(0, +)) } }
+    var count: Int { next.withLock { $0.numbers.reduce(0, +) } }
     var isInOrder: Bool { next.withLock { $0.isInOrder } }
 
     func record(_ event: RecordedEvent) {
         let thread = event[property: "orderID"]?.string.flatMap { Int($0) } ?? 0
-        let number = event[property: "items"]?.integer
+        let number = event[property: "items"]?.int ?? -1
         next.withLock { next in
             if next.numbers[thread] != number { next.isInOrder = false }
             next.numbers[thread] += 1

@@ -2,6 +2,7 @@
 // arrive, and the effect of a time in which the daemon is not running.
 //
 //     sdk-daemon-benchmark [EVENTS] [SECONDS AWAY]
+//     sdk-daemon-benchmark processes [COUNT]     short processes: each records one event and ends without a flush
 import Foundation
 import Glibc
 import Penstock
@@ -74,6 +75,14 @@ func record(with analytics: Analytics, threads: Int, from first: Int, each: Int)
 func fail(_ text: String) -> Never {
     print(text)
     exit(1)
+}
+
+switch CommandLine.arguments.dropFirst().first {
+case "process": recordOneEvent()
+case "processes":
+    try await runProcesses(CommandLine.arguments.dropFirst(2).first.flatMap { Int($0) } ?? 10_000)
+    exit(0)
+default: break
 }
 
 let events = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 1_000_000

@@ -1,10 +1,11 @@
-// An application as other developers write it, which tests kill and fork:
+// An application as other developers write it, which tests kill, fork and end in every way:
 //
 //     sdk-application SOCKET SPOOL record COUNT    records, prints "recorded" and waits to be killed
 //     sdk-application SOCKET SPOOL flush COUNT     records, flushes, prints the outcome and waits to be killed
 //     sdk-application SOCKET SPOOL fork COUNT      records and forks; both record, the child in four threads
+//     sdk-application SOCKET SPOOL WAY COUNT       records and ends in this way: see `Ending`
 //
-// The events are named "Parent" or "Child" and have the property `number`, from 0 on.
+// The events are named "Parent" or "Child" and have the property `number`, from 0 on. SPOOL "none": no spool.
 import Foundation
 import Penstock
 
@@ -14,12 +15,14 @@ import Penstock
 
 let arguments = CommandLine.arguments
 guard arguments.count == 5, let count = Int(arguments[4]) else {
-    print("usage: sdk-application SOCKET SPOOL record|flush|fork COUNT")
+    print("usage: sdk-application SOCKET SPOOL record|flush|fork|WAY COUNT")
     exit(64)
 }
+// Registered before the provider exists, so it runs after the provider's own handler.
+if arguments[3] == "late" { atexit(recordLate) }
 var options = DaemonProvider.Options(environment: [:])
 options.socket = arguments[1]
-options.spool = arguments[2]
+options.spool = arguments[2] == "none" ? nil : arguments[2]
 options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
 let provider = DaemonProvider(options)
 let analytics = Analytics(providers: [provider], userID: "u")
@@ -29,7 +32,7 @@ func say(_ text: String) {
 }
 
 @Sendable func record(_ name: String, _ numbers: Range<Int>) {
-    for number in numbers { analytics.track(name, ["number": .integer(Int64(number))]) }
+    for number in numbers { analytics.track(name, ["number": .int(number)]) }
 }
 
 /// Works without Swift concurrency, which a forked child does not have.
@@ -37,21 +40,25 @@ func waitUntilNothingIsInMemory() {
     while provider.statistics.inMemory > 0 { usleep(1000) }
 }
 
+/// Swift hides fork(2), because few programs may use it safely.
+func forkProcess() -> Int32 {
+    let address = unsafe dlsym(nil, "fork")
+    let fork = unsafe unsafeBitCast(address, to: (@convention(c) () -> Int32).self)
+    return fork()
+}
+
 switch arguments[3] {
 case "record":
-    record("Parent", 0..<count)
+    recordAll()
     say("recorded")
     while true { pause() }
 case "flush":
-    record("Parent", 0..<count)
+    recordAll()
     say("\(await analytics.flush())")
     while true { pause() }
 case "fork":
-    record("Parent", 0..<count)
-    // Swift hides fork(2), because few programs may use it safely.
-    let address = unsafe dlsym(nil, "fork")
-    let fork = unsafe unsafeBitCast(address, to: (@convention(c) () -> Int32).self)
-    let child = fork()
+    recordAll()
+    let child = forkProcess()
     if child == 0 {
         let threads = 4
         let ended = DispatchSemaphore(value: 0)
@@ -70,5 +77,7 @@ case "fork":
     var status: Int32 = 0
     unsafe waitpid(child, &status, 0)
     say("child ended with \(status)")
-default: exit(64)
+default:
+    guard let way = Ending(rawValue: arguments[3]) else { exit(64) }
+    await end(way)
 }

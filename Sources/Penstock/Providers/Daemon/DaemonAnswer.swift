@@ -18,7 +18,7 @@ enum DaemonAnswer: Equatable {
             self = .acknowledged(lines)
             return
         }
-        guard let refusal = JSONReader.value(of: Array(line))?.object?["refused"]?.object,
+        guard let refusal = JSONReader.value(of: Array(line))?.dictionary?["refused"]?.dictionary,
             let reason = refusal["reason"]?.string
         else {
             self = .unknown

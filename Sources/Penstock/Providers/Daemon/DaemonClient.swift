@@ -2,22 +2,24 @@
     import Glibc
 #elseif canImport(Musl)
     import Musl
-#else
+#elseif canImport(Android)
+    import Android
+#elseif canImport(Darwin)
     import Darwin
 #endif
 
 /// Connects the threads that record with the worker thread that sends: the queue, its limits, the callers that wait for
 /// a flush, and the statistics. One lock protects all of it. The lock is never held while a thread waits.
-final class DaemonClient: ForkObserver, @unchecked Sendable {
+final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// A caller that waits until all events accepted before its call have left memory. It is resumed once. In a child
-    /// process, where nobody waits, it is never resumed.
-    @safe struct Flush {
+    /// A caller that waits until all events accepted before its call have left memory.
+    struct Flush {
         /// The number of events accepted before the call.
         var target: Int
         var deadline: Instant
-        var continuation: UnsafeContinuation<FlushOutcome, Never>
+        /// Called once. In a child process, where nobody waits, it is never called.
+        var answer: @Sendable (FlushOutcome) -> Void
     }
 
     private struct State {
@@ -34,6 +36,10 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         /// Whether the worker sleeps until it is woken.
         var isAsleep = false
         var isClosing = false
+        /// Whether the worker must discard its events.
+        var isPurging = false
+        /// Whether the process is ending, and the handler for its end may have run already.
+        var isExiting = false
         /// Descriptors of the worker that a child process must close: the connection, and both ends of the pipe that
         /// wakes the worker.
         var connection: Int32 = -1
@@ -49,6 +55,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
     init(_ options: DaemonProvider.Options) {
         self.options = options.held
         Forks.add(self)
+        ProcessExit.shared.add(self)
         _ = lock.withLock { startWorker() }
     }
 
@@ -68,7 +75,9 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         state.bytes += cost
         state.statistics.inMemory += 1
         state.statistics.accepted += 1
+        let isExiting = state.isExiting
         wakeAndUnlock()
+        if isExiting { ProcessExit.shared.register() }
     }
 
     private func wakeAndUnlock() {
@@ -84,14 +93,48 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
     func flush(until deadline: Instant) async -> FlushOutcome {
         await unsafe withUnsafeContinuation { (continuation: UnsafeContinuation<FlushOutcome, Never>) in
             lock.lock()
-            guard state.statistics.inMemory > 0, state.hasWorker else {
-                lock.unlock()
-                return unsafe continuation.resume(returning: .complete)
-            }
-            unsafe state.flushes.append(
-                Flush(target: state.statistics.accepted, deadline: deadline, continuation: continuation))
-            wakeAndUnlock()
+            beginFlushAndUnlock(until: deadline) { unsafe continuation.resume(returning: $0) }
         }
+    }
+
+    /// Call with the lock held.
+    private func beginFlushAndUnlock(until deadline: Instant, answer: @escaping @Sendable (FlushOutcome) -> Void) {
+        guard state.statistics.inMemory > 0, state.hasWorker else {
+            lock.unlock()
+            return answer(.complete)
+        }
+        state.flushes.append(Flush(target: state.statistics.accepted, deadline: deadline, answer: answer))
+        wakeAndUnlock()
+    }
+
+    /// The extra time for the worker to write to the spool at the deadline of a blocking flush.
+    private static let spoolingTime: Duration = .milliseconds(250)
+
+    func flushBlocking(until deadline: Instant) -> FlushOutcome {
+        // If the lock is never unlocked, the events in memory are out of reach.
+        guard lock.lock(until: deadline + Self.spoolingTime) else { return .pending(events: 1) }
+        let inMemory = state.statistics.inMemory
+        let answer = BlockingAnswer<FlushOutcome>()
+        beginFlushAndUnlock(until: deadline) { answer.put($0) }
+        return answer.wait(until: deadline + Self.spoolingTime) ?? .pending(events: inMemory)
+    }
+
+    var exitTimeout: Duration { options.exitTimeout }
+
+    func flushAtExit(until deadline: Instant) {
+        // Events recorded from now on register the handler for the end again.
+        if lock.lock(until: deadline + Self.spoolingTime) {
+            state.isExiting = true
+            lock.unlock()
+        }
+        guard case .pending(let events) = flushBlocking(until: deadline) else { return }
+        let place = options.spool == nil ? "no spool is configured" : "the spool has no room or cannot be written"
+        report(
+            Diagnostic(
+                .eventsDropped,
+                "\(events) \(events == 1 ? "event was" : "events were") lost when the process ended: the daemon "
+                    + "did not acknowledge them within exitTimeout (\(options.exitTimeout)), and \(place)",
+                events: events))
     }
 
     var statistics: DaemonProvider.Statistics { lock.withLock { state.statistics } }
@@ -105,12 +148,25 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         for diagnostic in missed { diagnostics.report(diagnostic) }
     }
 
+    /// Discards all events. The worker does it soon, also for events that are recorded just after this call.
+    func purge() {
+        lock.lock()
+        state.isPurging = state.hasWorker
+        wakeAndUnlock()
+    }
+
     func close() {
         lock.lock()
         state.isClosing = true
         let hasWorker = state.hasWorker
         wakeAndUnlock()
-        if !hasWorker { Forks.remove(self) }
+        if !hasWorker { forget() }
+    }
+
+    /// Releases the client: no thread needs it any more.
+    private func forget() {
+        Forks.remove(self)
+        ProcessExit.shared.remove(self)
     }
 
     /// Call with the lock held.
@@ -140,15 +196,17 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
     struct Turn {
         var blocks: [LineBlock]
         var isClosing: Bool
+        var isPurging: Bool
         /// The earliest deadline of a waiting flush.
         var deadline: Instant?
     }
 
     func beginTurn() -> Turn {
         lock.withLock {
-            Turn(
-                blocks: state.queue.takeAll(), isClosing: state.isClosing, deadline: state.flushes.map(\.deadline).min()
-            )
+            defer { state.isPurging = false }
+            return Turn(
+                blocks: state.queue.takeAll(), isClosing: state.isClosing, isPurging: state.isPurging,
+                deadline: state.flushes.map(\.deadline).min())
         }
     }
 
@@ -174,7 +232,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
         }
         for flush in done {
             let missing = flush.target - left
-            unsafe flush.continuation.resume(returning: missing > 0 ? .pending(events: missing) : .complete)
+            flush.answer(missing > 0 ? .pending(events: missing) : .complete)
         }
     }
 
@@ -201,7 +259,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
     /// - Returns: Whether the worker may sleep until it is woken; false if there is work to do.
     func fallAsleep() -> Bool {
         lock.withLock {
-            state.isAsleep = state.queue.isEmpty && !state.isClosing
+            state.isAsleep = state.queue.isEmpty && !state.isClosing && !state.isPurging
             return state.isAsleep
         }
     }
@@ -232,7 +290,7 @@ final class DaemonClient: ForkObserver, @unchecked Sendable {
             closePipe()
             return true
         }
-        if ends { Forks.remove(self) }
+        if ends { forget() }
         return ends
     }
 

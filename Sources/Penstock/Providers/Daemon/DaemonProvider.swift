@@ -8,13 +8,15 @@
 /// ```swift
 /// let analytics = Analytics(providers: [DaemonProvider()])
 /// …
-/// await analytics.flush()     // at the end: no event recorded before can be lost any more
+/// await analytics.flush()     // no event recorded before can be lost any more
 /// ```
 ///
-/// **Which events can be lost.** If the process is killed (kill -9, a crash), events that are in memory only are lost:
-/// those of the last milliseconds that are neither acknowledged nor spooled. After `await analytics.flush()` has
-/// returned ``FlushOutcome/complete``, no event recorded before it can be lost in this way. Call it at the end of a
-/// program, and after an event that must not be lost. The spool is not synced: it survives the end of the process, but
+/// **Which events can be lost.** A program that ends by exit(3) or by returning from `main` loses none: at the end,
+/// the provider waits for the daemon, at most ``Options/exitTimeout``, and spools the rest. If the process is killed
+/// (kill -9, a crash, a signal that it does not handle), events that are in memory only are lost: those of the last
+/// milliseconds that are neither acknowledged nor spooled. After `await analytics.flush()` has returned
+/// ``FlushOutcome/complete``, no event recorded before it can be lost in this way. Call it after an event that must not
+/// be lost. The spool is not synced: it survives the end of the process, but
 /// may not survive a power cut. Events that do not fit (``Options/queueEvents``, ``Options/queueBytes``,
 /// ``Options/spoolBytes``) are dropped, counted in ``statistics``, and reported as ``Diagnostic/Code/eventsDropped``.
 /// An event that the daemon rejects is reported with the daemon's reason and is not sent again.
@@ -26,7 +28,7 @@
 ///
 /// When the last reference to the provider is released, for example because ``Analytics`` removed it, the provider
 /// sends or spools its remaining events in the background.
-public final class DaemonProvider: AnalyticsProvider {
+public final class DaemonProvider: AnalyticsProvider, BlockingFlush {
     /// The number of events so far of this process and provider, by outcome.
     public struct Statistics: Sendable, Hashable {
         /// Recorded, and not dropped.
@@ -38,6 +40,8 @@ public final class DaemonProvider: AnalyticsProvider {
         public var refused = 0
         /// Dropped because memory and spool were full.
         public var dropped = 0
+        /// Discarded from memory by ``DaemonProvider/purge()``.
+        public var purged = 0
         /// In memory only. These events would be lost if the process were killed now.
         public var inMemory = 0
         /// The size of the spooled events that are not acknowledged, in bytes.
@@ -46,10 +50,17 @@ public final class DaemonProvider: AnalyticsProvider {
         public var isConnected = false
     }
 
+    /// The name by which the application disables or removes the provider.
+    public let name: String
     private let client: DaemonClient
 
     /// Creates a provider. It connects at once, and sends the events left in the spool.
-    public init(_ options: Options = Options()) {
+    ///
+    /// - Parameters:
+    ///   - options: The socket, and the limits of memory and spool.
+    ///   - name: The name by which the application disables or removes the provider.
+    public init(_ options: Options = Options(), name: String = "DaemonProvider") {
+        self.name = name
         client = DaemonClient(options)
     }
 
@@ -67,6 +78,14 @@ public final class DaemonProvider: AnalyticsProvider {
     public func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome {
         await client.flush(until: deadline)
     }
+
+    package func flushBlocking(until deadline: ContinuousClock.Instant) -> FlushOutcome {
+        client.flushBlocking(until: deadline)
+    }
+
+    /// Discards the events in memory and in the spool, also those that ended processes have left there. Events that
+    /// were sent are out of reach, even if the daemon has not acknowledged them.
+    public func purge() { client.purge() }
 
     /// The number of events so far, by outcome.
     public var statistics: Statistics { client.statistics }

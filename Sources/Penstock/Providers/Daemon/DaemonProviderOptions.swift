@@ -49,6 +49,12 @@ extension DaemonProvider {
         /// How long a released provider keeps sending its remaining events. After that they are spooled.
         public var closingTimeout: Duration = .seconds(2)
 
+        /// How long the end of the process may be delayed by events that the daemon has not acknowledged. After that
+        /// they are spooled, which takes about a millisecond. With 0 they are spooled at once.
+        ///
+        /// It applies when the process ends by exit(3) or by returning from `main`.
+        public var exitTimeout: Duration = .milliseconds(250)
+
         /// Creates options from the environment.
         ///
         /// - Parameter environment: The environment variables. The default is the environment of this process.

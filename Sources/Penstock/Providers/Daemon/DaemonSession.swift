@@ -150,6 +150,17 @@ struct DaemonSession {
         return (spooledLines, freed)
     }
 
+    /// Forgets all events. The connection has been closed, and is made again at once.
+    /// - Returns: The events that were in memory only.
+    mutating func purge(now: Instant) -> Amount {
+        defer { memory = Amount() }
+        link = .down(until: now)
+        isSending = false
+        window = []
+        pending = []
+        return memory
+    }
+
     /// Adds a batch to the window: the first block in memory, or lines from the disk.
     mutating func begin(lines: Int, bytes: Int, block: LineBlock?) {
         if block != nil { pending.removeFirst() }

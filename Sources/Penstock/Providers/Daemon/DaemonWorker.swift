@@ -56,6 +56,7 @@ final class DaemonWorker {
         if turn.isClosing, closesAt == nil { closesAt = now + options.closingTimeout }
         reportDrops(now: now)
         if now >= adoptsAt { adopt(now: now) }
+        if turn.isPurging { purge(now: now) }
 
         let isDue = [turn.deadline, closesAt].contains { $0.map { $0 <= now } ?? false }
         let action = session.next(now: now, disk: disk(now), mustSpool: isDue)
@@ -299,6 +300,21 @@ final class DaemonWorker {
         let bytes = spool?.bytes ?? 0
         isSpoolFull = false
         client.note { $0.spooledBytes = bytes }
+    }
+
+    /// Discards all events. The connection is closed, because acknowledgements of discarded events may be on their way.
+    private func purge(now: Instant) {
+        client.closeConnection()
+        connection = -1
+        outgoing = []
+        client.note { $0.isConnected = false }
+        let amount = session.purge(now: now)
+        if spool == nil, let directory = options.spoolOfSocket, Spool.exists(directory) { openSpool(directory) }
+        spool?.adopt()
+        spool?.purge()
+        noteSpool()
+        client.note { $0.purged += amount.lines }
+        client.release(amount)
     }
 
     // MARK: Dropped events

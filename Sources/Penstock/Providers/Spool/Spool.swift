@@ -7,7 +7,9 @@
     import Glibc
 #elseif canImport(Musl)
     import Musl
-#else
+#elseif canImport(Android)
+    import Android
+#elseif canImport(Darwin)
     import Darwin
 #endif
 
@@ -125,6 +127,16 @@ final class Spool {
             first.removeIfEmpty()
             stores.removeFirst()
         }
+    }
+
+    /// Deletes the events of all stores.
+    func purge() {
+        for store in stores {
+            store.acknowledge(bytes: store.unacknowledged)
+            store.removeIfEmpty()
+        }
+        stores = []
+        hasOwn = false
     }
 
     /// Releases all stores. Events that are not acknowledged stay on disk for the next process.

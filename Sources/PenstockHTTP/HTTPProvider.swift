@@ -1,16 +1,18 @@
-import Foundation
+public import Foundation
+public import Penstock
 
 /// Sends events to a service that supports Segment's HTTP API (`POST /v1/batch`): to Segment itself, or to the `http:`
 /// listener of a penstockd. Use it on machines without a daemon.
 ///
 /// Events wait in memory until a request is due, at most ``Options/flushInterval``. A request that fails is retried
 /// with growing delays until it is answered; events keep their order. Events that do not fit into memory, and events
-/// that the service rejects (400, 413, 422), are dropped, counted in ``statistics`` and reported. Events in memory are
-/// lost when the process ends: call `await analytics.flush()` first.
+/// that the service rejects (400, 413, 422), are dropped, counted in ``statistics`` and reported. When the process
+/// ends, the provider sends the events in memory, for at most ``Options/exitTimeout``; the others are lost. Call
+/// `await analytics.flush()` to wait longer.
 ///
-/// If several processes run on one Linux host, use ``DaemonProvider``, which keeps events on disk. Do not use this
+/// If several processes run on one Linux host, use `DaemonProvider`, which keeps events on disk. Do not use this
 /// provider in a child process after fork(2).
-public final class HTTPProvider: AnalyticsProvider {
+public final class HTTPProvider: AnalyticsProvider, BlockingFlush {
     /// The service, and the limits of requests and memory.
     public struct Options: Sendable {
         /// The URL of the service, without `/v1/batch`.
@@ -36,6 +38,9 @@ public final class HTTPProvider: AnalyticsProvider {
         public var retryDelay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(300)
         /// The longest time to wait for an answer.
         public var timeout: Duration = .seconds(30)
+        /// How long the end of the process may be delayed by events that the service has not accepted. It applies when
+        /// the process ends by exit(3) or by returning from `main`. After that the events are lost.
+        public var exitTimeout: Duration = .seconds(2)
 
         /// Creates options with Segment's limits.
         public init(service: URL, writeKey: String) {
@@ -54,14 +59,25 @@ public final class HTTPProvider: AnalyticsProvider {
         public var refused = 0
         /// Dropped, because the event was too large or memory was full.
         public var dropped = 0
+        /// Discarded from memory by ``HTTPProvider/purge()``.
+        public var purged = 0
         /// Currently in memory.
         public var inMemory = 0
     }
 
+    /// The name by which the application disables or removes the provider.
+    public let name: String
     private let client: HTTPClient
 
     /// Creates a provider. It starts to send when the first event is recorded.
-    public init(_ options: Options) { client = HTTPClient(options) }
+    ///
+    /// - Parameters:
+    ///   - options: The service, and the limits of requests and memory.
+    ///   - name: The name by which the application disables or removes the provider.
+    public init(_ options: Options, name: String = "HTTPProvider") {
+        self.name = name
+        client = HTTPClient(options)
+    }
 
     deinit { client.close() }
 
@@ -74,6 +90,13 @@ public final class HTTPProvider: AnalyticsProvider {
     public func flush(until deadline: ContinuousClock.Instant) async -> FlushOutcome {
         await client.flush(until: deadline)
     }
+
+    package func flushBlocking(until deadline: ContinuousClock.Instant) -> FlushOutcome {
+        client.flushBlocking(until: deadline)
+    }
+
+    /// Discards the events in memory, except those of a request that is being sent.
+    public func purge() { client.purge() }
 
     /// The number of events so far, by outcome.
     public var statistics: Statistics { client.statistics }

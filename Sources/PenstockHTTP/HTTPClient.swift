@@ -1,4 +1,5 @@
 import Foundation
+import Penstock
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -6,12 +7,13 @@ import Foundation
 
 /// Performs the decisions of `HTTPOutbox` in a thread that waits, sends a request and waits for the answer. One lock
 /// protects the state that it shares with the threads that record.
-final class HTTPClient: @unchecked Sendable {
+final class HTTPClient: ExitObserver, @unchecked Sendable {
     typealias Instant = ContinuousClock.Instant
 
     private struct Flush {
         var target: Int
-        var continuation: CheckedContinuation<FlushOutcome, Never>
+        /// Called once.
+        var answer: @Sendable (FlushOutcome) -> Void
     }
 
     /// The shortest interval between two reports of dropped events.
@@ -29,6 +31,8 @@ final class HTTPClient: @unchecked Sendable {
     private var dropsReportedAt: Instant?
     private var hasThread = false
     private var isClosing = false
+    /// Whether the process is ending, and the handler for its end may have run already.
+    private var isExiting = false
     /// Whether the current outage has been reported.
     private var hasReportedOutage = false
 
@@ -39,6 +43,7 @@ final class HTTPClient: @unchecked Sendable {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = options.timeout / .seconds(1)
         session = URLSession(configuration: configuration)
+        ProcessExit.shared.add(self)
     }
 
     // MARK: Threads that record
@@ -55,18 +60,20 @@ final class HTTPClient: @unchecked Sendable {
                     .eventsDropped,
                     "an event of \(line.count) bytes was dropped: eventBytes allows \(options.eventBytes) bytes"))
         }
-        condition.withLock {
+        let isExiting = condition.withLock {
             let wasEmpty = outbox.count == 0
             guard startThread(), outbox.append(line, now: .now) else {
                 numbers.dropped += 1
-                return
+                return false
             }
             numbers.accepted += 1
             numbers.inMemory += 1
             if wasEmpty || outbox.count % options.batchEvents == 0 || outbox.bytes >= options.batchBytes {
                 condition.signal()
             }
+            return self.isExiting
         }
+        if isExiting { ProcessExit.shared.register() }
     }
 
     /// Starts the thread when there is something to send. Call with the lock held.
@@ -80,30 +87,62 @@ final class HTTPClient: @unchecked Sendable {
     var statistics: HTTPProvider.Statistics { condition.withLock { numbers } }
 
     func flush(until deadline: Instant) async -> FlushOutcome {
-        let number = condition.withLock {
-            flushCount += 1
-            return flushCount
-        }
+        let number = newFlushNumber()
         let limit = Task {
             try? await Task.sleep(until: deadline, clock: .continuous)
             answerFlush(number)
         }
         defer { limit.cancel() }
         return await withCheckedContinuation { continuation in
-            let isDone = condition.withLock {
-                guard numbers.inMemory > 0, ContinuousClock.now < deadline else { return true }
-                flushes[number] = Flush(target: numbers.accepted, continuation: continuation)
-                condition.signal()
-                return false
-            }
-            if isDone { continuation.resume(returning: pending(numbersTarget: nil)) }
+            beginFlush(number, until: deadline) { continuation.resume(returning: $0) }
         }
+    }
+
+    func flushBlocking(until deadline: Instant) -> FlushOutcome {
+        let number = newFlushNumber()
+        let answer = BlockingAnswer<FlushOutcome>()
+        beginFlush(number, until: deadline) { answer.put($0) }
+        if let outcome = answer.wait(until: deadline) { return outcome }
+        let target = condition.withLock { flushes.removeValue(forKey: number)?.target }
+        return pending(numbersTarget: target)
+    }
+
+    private func newFlushNumber() -> Int {
+        condition.withLock {
+            flushCount += 1
+            return flushCount
+        }
+    }
+
+    private func beginFlush(_ number: Int, until deadline: Instant, answer: @escaping @Sendable (FlushOutcome) -> Void)
+    {
+        let isDone = condition.withLock {
+            guard numbers.inMemory > 0, ContinuousClock.now < deadline else { return true }
+            flushes[number] = Flush(target: numbers.accepted, answer: answer)
+            condition.signal()
+            return false
+        }
+        if isDone { answer(pending(numbersTarget: nil)) }
+    }
+
+    var exitTimeout: Duration { options.exitTimeout }
+
+    func flushAtExit(until deadline: Instant) {
+        condition.withLock { isExiting = true }
+        guard case .pending(let events) = flushBlocking(until: deadline) else { return }
+        condition.withLock { diagnostics }.report(
+            Diagnostic(
+                .eventsDropped,
+                "\(events) \(events == 1 ? "event was" : "events were") lost when the process ended: "
+                    + "\(options.service) did not take them within exitTimeout (\(options.exitTimeout)); "
+                    + "raise it, or flush before the end",
+                events: events))
     }
 
     /// Completes a flush whose deadline has passed.
     private func answerFlush(_ number: Int) {
         guard let flush = condition.withLock({ flushes.removeValue(forKey: number) }) else { return }
-        flush.continuation.resume(returning: pending(numbersTarget: flush.target))
+        flush.answer(pending(numbersTarget: flush.target))
     }
 
     private func pending(numbersTarget target: Int?) -> FlushOutcome {
@@ -111,11 +150,31 @@ final class HTTPClient: @unchecked Sendable {
         return missing > 0 ? .pending(events: missing) : .complete
     }
 
+    func purge() {
+        let done = condition.withLock { () -> [Flush] in
+            let count = outbox.purge()
+            numbers.purged += count
+            numbers.inMemory -= count
+            return takeDoneFlushes()
+        }
+        for flush in done { flush.answer(.complete) }
+    }
+
+    /// Takes the flushes whose events have left memory. Call with the lock held.
+    private func takeDoneFlushes() -> [Flush] {
+        let left = numbers.accepted - numbers.inMemory
+        let done = flushes.filter { $0.value.target <= left }
+        for number in done.keys { flushes[number] = nil }
+        return Array(done.values)
+    }
+
     func close() {
-        condition.withLock {
+        let hasThread = condition.withLock {
             isClosing = true
             condition.signal()
+            return self.hasThread
         }
+        if !hasThread { ProcessExit.shared.remove(self) }
     }
 
     // MARK: The client's thread
@@ -126,6 +185,7 @@ final class HTTPClient: @unchecked Sendable {
             let answer = post(HTTPBatch.body(lines, sentAt: Date()))
             settle(answer, lines: lines.count, using: &random)
         }
+        ProcessExit.shared.remove(self)
         session.finishTasksAndInvalidate()
     }
 
@@ -222,15 +282,11 @@ final class HTTPClient: @unchecked Sendable {
                 }
                 hasReportedOutage = true
             }
-            let left = numbers.accepted - numbers.inMemory
-            for (number, flush) in flushes where flush.target <= left {
-                done.append(flush)
-                flushes[number] = nil
-            }
+            done = takeDoneFlushes()
             return diagnostics
         }
         for report in reports { handler.report(report) }
-        for flush in done { flush.continuation.resume(returning: .complete) }
+        for flush in done { flush.answer(.complete) }
     }
 
     private static func text(_ answer: HTTPOutbox.Answer) -> String {

@@ -3,6 +3,7 @@
 #else
     import Foundation
 #endif
+import Penstock
 
 /// The body of a request to `/v1/batch`: the recorded events, and the time at which they are sent, which the service
 /// uses to correct a wrong clock.

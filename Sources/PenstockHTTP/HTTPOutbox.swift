@@ -1,3 +1,5 @@
+import Penstock
+
 /// Decides what an HTTP client sends next, and when: a pure state machine. Only one request is in flight, so events
 /// keep their order. A batch stays at the front until it is delivered or rejected.
 struct HTTPOutbox {
@@ -29,6 +31,8 @@ struct HTTPOutbox {
     private(set) var bytes = 0
     private var backoff: Backoff
     private var isPosting = false
+    /// The number of lines in the request that is being sent.
+    private var posting = 0
     private var retryAt: Instant?
     /// The time at which the oldest event must be sent even if the batch is not full.
     private var dueAt: Instant?
@@ -73,8 +77,18 @@ struct HTTPOutbox {
         return count
     }
 
+    /// Discards all lines that are not being sent.
+    /// - Returns: How many they were.
+    mutating func purge() -> Int {
+        let count = lines.count - posting
+        bytes -= lines[posting...].reduce(0) { $0 + $1.count }
+        lines.removeSubrange(posting...)
+        return count
+    }
+
     mutating func begin(lines count: Int) -> ArraySlice<[UInt8]> {
         isPosting = true
+        posting = count
         return lines.prefix(count)
     }
 
@@ -82,6 +96,7 @@ struct HTTPOutbox {
         _ answer: Answer, lines count: Int, now: Instant, using random: inout some RandomNumberGenerator
     ) -> Verdict {
         isPosting = false
+        posting = 0
         retryAt = nil
         switch answer {
         case .status(200..<300, _):
