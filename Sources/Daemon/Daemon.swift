@@ -105,6 +105,9 @@ package final class Daemon {
     /// tick.
     var comparedAt: Instant?
 
+    /// How long a start with an invalid configuration takes at least, if a client may have caused it.
+    private static let pauseAfterInvalidConfiguration = Duration.seconds(1)
+
     /// Runs the daemon until SIGTERM or SIGINT stops it.
     /// - Returns: the process's exit status: 0 after an orderly stop, 78 (sysexits(3), EX_CONFIG) for an invalid
     ///   configuration, 1 for any other start failure.
@@ -128,6 +131,12 @@ package final class Daemon {
             for diagnostic in loaded.diagnostics { log.write(diagnostic) }
             guard let configuration = loaded.configuration else {
                 ServiceNotifier().failed(Self.sentence(loaded.errors))
+                // systemd starts the service again at once while a client waits in a socket's queue. After 20 starts
+                // in 2 s it would close the socket (TriggerLimitBurst=), and the waiting clients would get an error.
+                if !activation.byName.isEmpty {
+                    let end = clock.now() + Self.pauseAfterInvalidConfiguration
+                    while let signal = signals.next(until: end), signal != .terminate {}
+                }
                 // A problem of the machine may be gone at the next start. Status 78 would keep systemd from restarting.
                 return loaded.errors.allSatisfy(\.isOfMachine) ? 1 : 78
             }

@@ -65,6 +65,14 @@ import Testing
         #expect(try unit(Self.shown, "LoadState=masked\nFileDescriptorName=apps\nListen=/s (Stream)").sockets == [:])
     }
 
+    @Test(arguments: [
+        ("inactive", "disabled", false), ("active", "disabled", true), ("inactive", "enabled", true),
+        ("failed", "disabled", true),
+    ]) func `a socket unit that is installed only passes nothing`(active: String, file: String, passes: Bool) throws {
+        let unit = try unit(Self.shown, Self.socket + "\nActiveState=\(active)\nUnitFileState=\(file)")
+        #expect(unit.sockets.isEmpty != passes)
+    }
+
     @Test(
         arguments: [
             ("/var/lib/penstock/journal", nil), ("/var/lib/penstock", nil), ("/run/penstock/x", nil),

@@ -14,7 +14,9 @@ package struct ServiceUnit {
     package let sandbox: UnitSandbox
 
     private static let properties = ["LoadState", "ExecStart", "TriggeredBy"] + UnitSandbox.properties
-    private static let socketProperties = ["LoadState", "FileDescriptorName", "Listen", "SocketMode", "SocketGroup"]
+    private static let socketProperties = [
+        "LoadState", "ActiveState", "UnitFileState", "FileDescriptorName", "Listen", "SocketMode", "SocketGroup",
+    ]
 
     /// Returns nil if systemd does not run here, the service does not exist, or it uses another configuration.
     package static func loaded(for configurationFile: String) -> ServiceUnit? {
@@ -55,7 +57,7 @@ package struct ServiceUnit {
                     ?? "/etc/penstock/penstock.yaml"
             }
         var sockets: [String: [PassedSocketFile]] = [:]
-        for unit in units where unit["LoadState"] == ["loaded"] {
+        for unit in units where Self.passesSockets(unit) {
             let group = unit["SocketGroup"]?.first.flatMap { $0.isEmpty ? nil : $0 }
             let mode = unit["SocketMode"]?.first.flatMap { UInt32($0, radix: 8) }
             let name = unit["FileDescriptorName"]?.first ?? ""
@@ -68,6 +70,12 @@ package struct ServiceUnit {
         }
         self.sockets = sockets
         sandbox = UnitSandbox(service)
+    }
+
+    /// Whether a socket unit listens, or will after the next boot. One that is installed only does neither.
+    private static func passesSockets(_ unit: [String: [String]]) -> Bool {
+        unit["LoadState"] == ["loaded"]
+            && !(unit["ActiveState"] == ["inactive"] && unit["UnitFileState"] == ["disabled"])
     }
 
     /// Parses the output of `systemctl show`. A property may have several lines.

@@ -8,6 +8,7 @@ checks+=(
     members_may_send
     others_may_not
     status_has_exit_codes
+    clients_wait_for_a_valid_configuration
 )
 
 starts_and_is_ready() {
@@ -66,4 +67,22 @@ status_has_exit_codes() {
     local code=$?
     [ $code = 2 ] || fail "exit status $code while it does not run"
     grep -q "not running" "$scratch/answer" || fail "it said: $(cat "$scratch/answer")"
+}
+
+clients_wait_for_a_valid_configuration() {
+    local client
+    configure <<'YAML'
+routes: [ { to: [nowhere] } ]
+YAML
+    systemctl restart penstock.service 2>/dev/null && fail "it starts with an invalid configuration"
+    runuser -u member -- penstock track "Waited" --user u1 --timeout 60s 2>"$scratch/answer" &
+    client=$!
+    # The client's connection starts the service again and again. Without a pause, systemd closes the socket at the
+    # 20th start in 2 s.
+    sleep 4
+    [ "$(systemctl show --value -p ActiveState penstock.socket)" = active ] || fail "systemd closed the socket"
+    cp "$scratch/shipped.yaml" "$configuration"
+    eventually 15 systemctl start penstock.service || fail "it does not start with a valid configuration"
+    wait $client || fail "the client got an error: $(cat "$scratch/answer")"
+    eventually 15 has_text '"event":"Waited"' "$archive" || fail "the event is not in the archive"
 }
