@@ -19,6 +19,7 @@ final class TapOutput: Sendable {
 
     private let state = Mutex(State())
     private let signals = SignalWait()
+    private let isTerminal = StandardStream.output.isTerminal
 
     /// Ends the program, quietly and between two lines, when a signal asks for it or when nobody reads stdout any more.
     func watchForEnd() {
@@ -57,7 +58,8 @@ final class TapOutput: Sendable {
                 return true
             }
             do throws(SystemError) {
-                try StandardStream.output.write(line + [UInt8(ascii: "\n")])
+                let shown = isTerminal ? TerminalJSON.escaped(line) : line
+                try StandardStream.output.write(shown + [UInt8(ascii: "\n")])
                 return true
             } catch {
                 state.failure = error

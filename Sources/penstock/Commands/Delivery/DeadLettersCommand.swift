@@ -1,6 +1,7 @@
 import ArgumentParser
 import Control
 import Foundation
+import Platform
 
 struct DeadLettersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -63,7 +64,10 @@ struct DeadLetterOptions: ParsableArguments {
         return answer
     }
 
-    func print(_ letter: DeadLetterLine, to output: inout ResultStream) throws { output.write(try letter.line()) }
+    func print(_ letter: DeadLetterLine, to output: inout ResultStream) throws {
+        let line = try letter.line()
+        output.write(StandardStream.output.isTerminal ? TerminalJSON.escaped(line) : line)
+    }
 }
 
 func counted(_ letters: Int) -> String { letters == 1 ? "1 dead letter" : "\(letters) dead letters" }

@@ -60,7 +60,9 @@ struct EventOptions: ParsableArguments {
         session.onRefusal = { refusal = $0 }
         try session.write(json)
         try session.finish(lines: 1)
-        if let refusal { throw ReportedError("refused: \(refusal.reason): \(refusal.detail)") }
+        if let refusal {
+            throw ReportedError("refused: \(refusal.reason): \(refusal.detail.withControlCharactersEscaped)")
+        }
     }
 
     private static func object(_ properties: [String]) throws -> [UInt8] {

@@ -1,3 +1,5 @@
+import Platform
+
 /// Merges refusals for printing: consecutive lines that are refused for the same reason become one line of text. A
 /// daemon with a full disk refuses every line of a file, and a million equal messages would be useless.
 struct RefusalRuns {
@@ -29,6 +31,6 @@ struct RefusalRuns {
         let lines =
             run.first == run.last
             ? "line \(run.first)" : "lines \(run.first) to \(run.last) (\(run.last - run.first + 1) refusals)"
-        return "\(lines): \(run.reason): \(run.detail)"
+        return "\(lines): \(run.reason): \(run.detail.withControlCharactersEscaped)"
     }
 }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Events
 import Journal
+import Platform
 
 struct JournalDump: ParsableCommand {
     private static let exitCodes: ExitCodes = [0: "printed", 2: "unreadable"]
@@ -64,9 +65,10 @@ struct JournalDump: ParsableCommand {
         if limit == 0 { return }
         let range = DumpRange(from: from?.bound, until: until?.bound)
         var output = ResultStream()
+        let isTerminal = StandardStream.output.isTerminal
         var rest = limit ?? .max
         func goesOn(_ line: [UInt8]) -> Bool {
-            output.write(line)
+            output.write(isTerminal ? TerminalJSON.escaped(line) : line)
             rest -= 1
             return rest > 0 && !output.hasFailed
         }
