@@ -35,7 +35,7 @@ struct ServiceChecks {
         "segv_loses_nothing",
         "killed_again_and_again_in_mid_stream",
         "invalid_configuration_is_not_tried_again",
-        "invalid_configuration_and_a_client_is_bounded",
+        "clients_wait_for_a_valid_configuration",
         "failing_start_heals_with_its_clients_waiting",
         "clients_do_not_notice_restarts",
         "clients_do_not_notice_kills",

@@ -6,7 +6,6 @@ checks+=(
     segv_loses_nothing
     killed_again_and_again_in_mid_stream
     invalid_configuration_is_not_tried_again
-    invalid_configuration_and_a_client_is_bounded
     failing_start_heals_with_its_clients_waiting
 )
 
@@ -101,20 +100,6 @@ invalid_configuration_is_not_tried_again() {
     cp "$scratch/shipped.yaml" "$configuration"
     systemctl start penstock.service || fail "it does not start with a good configuration"
 }
-
-invalid_configuration_and_a_client_is_bounded() {
-    configure <<<'routes: [ { to: [nowhere] } ]'
-    systemctl stop penstock.service 2>/dev/null
-    # The client's connection starts the service, which cannot serve it, again and again.
-    timeout 90 penstock track Checked --user u1 2>/dev/null && fail "an event was acknowledged by nobody"
-    eventually 90 socket_gave_up || fail "the socket is still $(property ActiveState penstock.socket), the service $(property ActiveState)"
-    cp "$scratch/shipped.yaml" "$configuration"
-    # The socket gave up before the service reached its own limit, which would prevent this start.
-    systemctl start penstock.service || fail "it does not start with a good configuration"
-    send recovered 1
-    exactly_once recovered 1
-}
-socket_gave_up() { [ "$(property ActiveState penstock.socket)" = failed ]; }
 
 failing_start_heals_with_its_clients_waiting() {
     systemctl stop penstock.service 2>/dev/null
