@@ -105,8 +105,8 @@ package final class Daemon {
     /// tick.
     var comparedAt: Instant?
 
-    /// How long a start with an invalid configuration takes at least, if a client may have caused it. The unit allows 60
-    /// starts in 60 s (StartLimitBurst=).
+    /// How long a start with an invalid configuration takes at least, if a client may have caused it. The unit allows
+    /// 60 starts in 60 s (StartLimitBurst=).
     private static let pauseAfterInvalidConfiguration = Duration.milliseconds(1200)
 
     /// Runs the daemon until SIGTERM or SIGINT stops it.
