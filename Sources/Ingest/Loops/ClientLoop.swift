@@ -244,11 +244,15 @@ final class ClientLoop: @unchecked Sendable {
         return !load.note(turn, of: connection.user, at: now) || connection.conduct.lightTurns == 0
     }
 
+    /// The loop that a connection may move to; nil: none. Before the daemon's end, the others may have ended already,
+    /// and would not leave the connection to the next process.
+    private var otherLoop: ClientLoop? { readsLast ? nil : placement.loop(isLight: !isLight) }
+
     /// - Returns: false: it cannot move now.
     private func move(_ connection: ClientConnection, _ outcome: ClientConnection.Outcome) -> Bool {
-        guard !readsLast, outcome == .more || outcome == .waits, connection.isOpen, !connection.isQueued,
+        guard outcome == .more || outcome == .waits, connection.isOpen, !connection.isQueued,
             !connection.isStalledInLoop, !connection.isParked, !throttled.contains(connection.id),
-            let target = placement.loop(isLight: !isLight),
+            let target = otherLoop,
             connections.removeValue(forKey: connection.id) != nil
         else { return false }
         connectionCount.subtract(1, ordering: .relaxed)
@@ -278,7 +282,7 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: Connections
 
     private func add(_ connection: ClientConnection) {
-        if isLight, load.excludes(connection.user, at: clock.now()), let target = placement.loop(isLight: false) {
+        if isLight, load.excludes(connection.user, at: clock.now()), let target = otherLoop {
             connection.assign(toLoop: target.number)
             return target.post(.add([connection]))
         }
