@@ -34,6 +34,8 @@ package final class ChildProcess: Sendable {
     private let errors: FileDescriptor
     /// Readable when the child has ended.
     private let process: FileDescriptor
+    /// The most resident memory that this process had when it started the child. The kernel counts it as the child's.
+    private let inheritedMemory: UInt64
     /// Whether the child's number may belong to another process.
     private let hasEnded = Mutex(false)
     /// Keeps the pieces of two messages apart.
@@ -48,6 +50,9 @@ package final class ChildProcess: Sendable {
     package init(
         _ program: String, libraries: String, file: borrowing FileDescriptor, sendTimeout: Duration
     ) throws(SystemError) {
+        var usage = rusage()
+        unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        inheritedMemory = UInt64(clamping: usage.ru_maxrss) << 10
         var child = clinux_child()
         let error = unsafe clinux_spawn(program, "LD_LIBRARY_PATH=\(libraries)", file.raw, &child)
         guard error == 0 else { throw SystemError("posix_spawn", program, code: error) }
@@ -163,8 +168,9 @@ package final class ChildProcess: Sendable {
     }
 
     /// Waits until the child has ended. Call once, from the thread that receives.
-    /// - Returns: how it ended, and the most resident memory that it had, in bytes.
-    package func wait() -> (ending: Ending, memory: UInt64) {
+    /// - Returns: how it ended, and the most resident memory that it had, in bytes. If this process once had more, that
+    ///   is all that is known.
+    package func wait() -> (ending: Ending, memory: ClosedRange<UInt64>) {
         var info = unsafe siginfo_t()
         // The process stays a zombie, so its number stays its own, until waitpid.
         while unsafe waitid(P_PID, id_t(id), &info, WEXITED | WNOWAIT) < 0 && errno == EINTR {}
@@ -175,7 +181,7 @@ package final class ChildProcess: Sendable {
         }
         return (
             ending.signal == 0 ? .exited(status: ending.status) : .signal(name: Self.name(ofSignal: ending.signal)),
-            ending.memory
+            (ending.memory > inheritedMemory ? ending.memory : 0)...ending.memory
         )
     }
 

@@ -166,15 +166,19 @@ import Telemetry
             case .signal(name: "SIGXCPU"): usedTooMuchTime
             case .signal(let name): "the plugin's process was ended by \(name)"
             }
-        // An allocation that fails is often a plugin's end, in one way or another.
-        if memory > UInt64(clamping: limits.memory) / 10 * 9 {
-            let limit = Readable.size(UInt64(clamping: limits.memory))
-            end += ", after it had used \(Readable.size(memory)) of limits.memory (\(limit))"
-        }
+        end += Self.hint(memory, of: limits)
         state.withLock { if $0.end == nil { $0.end = end } }
         receiver.processEnded()
         state.withLock { $0.hasEnded = true }
         bell.ring()
+    }
+
+    /// An allocation that fails is often a plugin's end, in one way or another.
+    private static func hint(_ memory: ClosedRange<UInt64>, of limits: PluginLimits) -> String {
+        let limit = UInt64(clamping: limits.memory)
+        let (near, text) = (limit / 10 * 9, "limits.memory (\(Readable.size(limit)))")
+        if memory.lowerBound > near { return ", after it had used \(Readable.size(memory.upperBound)) of \(text)" }
+        return memory.upperBound > near ? ", perhaps for want of memory: it may use \(text)" : ""
     }
 
     /// - Returns: false if no request waits for a reply.
