@@ -20,6 +20,8 @@ import Synchronization
     private static let open = Mutex<(last: UInt, [UInt: NATSConnection])>((0, [:]))
     /// How long `close` waits for each of the library's threads.
     private static let patience = DispatchTimeInterval.seconds(5)
+    /// How long `free` waits for the server, in milliseconds.
+    private static let answerTime: Int64 = 1000
 
     let handle: OpaquePointer
     /// Replies are expected at this subject and a token: `_INBOX.id.token`.
@@ -30,6 +32,8 @@ import Synchronization
     private let closed = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let lost = Mutex<String?>(nil)
+    /// What `free` could not free.
+    private let unfreed = Mutex<[UInt]>([])
 
     init(_ settings: NATSConnectionSettings, name: String, _ handlers: Handlers) throws(NATSError) {
         self.handlers = handlers
@@ -90,8 +94,23 @@ import Synchronization
             unsafe subscription = nil
         }
         _ = closed.wait(timeout: .now() + Self.patience)
+        for subscription in unfreed.withLock(\.self) {
+            unsafe natsSubscription_Destroy(OpaquePointer(bitPattern: subscription))
+        }
         Self.open.withLock { $0.1[number] = nil }
         unsafe natsConnection_Destroy(handle)
+    }
+
+    /// Frees a subscription that has ended.
+    ///
+    /// Before 3.6, the library's reading thread uses a subscription without a reference to it while it takes a message
+    /// (nats.c issue 637). So it is freed when that thread has answered a later request, or has ended.
+    func free(_ subscription: OpaquePointer) {
+        if unsafe natsConnection_FlushTimeout(handle, Self.answerTime) == NATS_OK {
+            unsafe natsSubscription_Destroy(subscription)
+        } else {
+            unfreed.withLock { $0.append(UInt(bitPattern: subscription)) }
+        }
     }
 
     private func subscribe() throws(NATSError) {

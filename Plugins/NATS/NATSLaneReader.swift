@@ -92,7 +92,10 @@ struct NATSLaneReader {
         let batch = NATSBatch(deliveries: start.deliveries, hasNoGaps: start.hasNoGaps, lane, host, gate)
         let pull = try NATSPull(session.connection, settings, lane)
         gate.add(pull, number)
-        defer { gate.remove(pull) }
+        defer {
+            gate.remove(pull)
+            pull.close()
+        }
         problems.set(lane, nil)
         while isRunning, lease.keep() {
             guard try batch.collect(pull, waiting: max(.milliseconds(10), lease.timeToRenewal)) else { continue }

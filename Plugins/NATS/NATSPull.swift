@@ -7,7 +7,7 @@ import Synchronization
 /// Two requests may be open at once, so that the server need not wait for the next one. The messages that are asked for
 /// bound the memory.
 ///
-/// Unsafe part: the library's subscription, valid until the last reference.
+/// Unsafe part: the library's subscription, valid until `close`.
 @safe final class NATSPull: @unchecked Sendable {
     /// Why the consumer has to be looked at again.
     struct Interruption: Error, CustomStringConvertible { var description: String }
@@ -22,6 +22,7 @@ import Synchronization
     private var open = 0
     /// How long nothing has come.
     private var silence = Duration.zero
+    /// Held while another thread ends the subscription.
     private let isInterrupted = Mutex(false)
 
     init(_ connection: NATSConnection, _ settings: NATSSourceSettings, _ lane: NATSLane) throws(NATSError) {
@@ -44,15 +45,18 @@ import Synchronization
         try NATSError.check(unsafe natsSubscription_SetPendingLimits(subscription, -1, -1))
     }
 
-    deinit { unsafe natsSubscription_Destroy(subscription) }
-
-    /// Ends a wait for messages. Any thread.
+    /// Ends a wait for messages. Any thread, after `close`, too.
     func interrupt() {
-        let isFirst = isInterrupted.withLock { isInterrupted in
-            defer { isInterrupted = true }
-            return !isInterrupted
+        isInterrupted.withLock { isInterrupted in
+            if !isInterrupted { unsafe natsSubscription_Unsubscribe(subscription) }
+            isInterrupted = true
         }
-        if isFirst { unsafe natsSubscription_Unsubscribe(subscription) }
+    }
+
+    /// Frees the subscription. Called once; `next` is not called after it.
+    func close() {
+        interrupt()
+        unsafe connection.free(subscription)
     }
 
     /// - Parameter time: how long to wait for a message; zero: only what has arrived.

@@ -52,6 +52,25 @@ import Testing
     }
 
     @Test func `it keeps the contract`() throws {
+        try checkContract(program: try TestCompiler.built("penstock-plugin-host"))
+    }
+
+    /// See Tests/Plugins/slow_nats_reader.c.
+    @Test func `it keeps the contract while the library's reading thread is slow`() throws {
+        let directory = try PluginTestDirectory()
+        let (status, output) = try TestCompiler.run([
+            "clang", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", "\(directory.path)/slow.so",
+            TestCompiler.sources.appendingPathComponent("Plugins/slow_nats_reader.c").path,
+        ])
+        guard status == 0 else { throw TestProblem(description: output) }
+        let host = try TestCompiler.built("penstock-plugin-host")
+        let script = "#!/bin/sh\nLD_PRELOAD=\(directory.path)/slow.so exec \(host)\n"
+        try directory.add("host", Data(script.utf8))
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: "\(directory.path)/host")
+        try checkContract(program: "\(directory.path)/host")
+    }
+
+    private func checkContract(program: String) throws {
         let test = try NATSSourceTest(subject: "e.*")
         test.client.createBucket("short", seconds: 3)
         let isDone = Done()
@@ -74,8 +93,7 @@ import Testing
         }
         let run = SourceConformance(
             of: try TestCompiler.built("libpenstock-nats.so"),
-            settings: test.settings(#","leases":"short","batch":200"#),
-            deadline: .seconds(20), program: try TestCompiler.built("penstock-plugin-host"))
+            settings: test.settings(#","leases":"short","batch":200"#), deadline: .seconds(20), program: program)
         try run.validateSettings()
         let conforms = run.run { check, verdict in
             if case .passed = verdict { return }
