@@ -1,11 +1,13 @@
 """kill -9 at any moment: under load, in recovery and while stopping. Clients never pause."""
 
+import pathlib
 import statistics
+import subprocess
 import time
 
 import sinks
 from daemon import Daemon, Failure, eventually
-from trial import spread
+from trial import Skipped, spread
 
 SHORT, LONG = 40, 1000
 CLIENTS = 4
@@ -91,3 +93,24 @@ def kill9_http(trial):
     return (
         f"{cycles} kills at full speed, {trial.acknowledged:,} events acknowledged, 0 lost, {duplicates['http']} came again: after"
         f" one kill {min(repeated)} to {max(repeated)}, {statistics.median(repeated):.0f} in the middle, at most {bound} in flight")
+
+
+def accept_kills(trial):
+    """A process that accepts clients is killed: its next instance has all of them (see accept_kills.c)."""
+    here = pathlib.Path(__file__).resolve().parent
+    linux = here.parent.parent / "Sources/CLinux"
+    program = f"{trial.directory}/accept_kills"
+    sources = [here / "accept_kills.c", linux / "AcceptRing.c", linux / "Handover.c"]
+    subprocess.run(
+        ["clang", "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-O2", "-pthread", "-I", linux / "include", "-o", program,
+         *sources], check=True)
+    count = 5000 if trial.is_long else 200
+    run = subprocess.run([program, "ring", str(count)], capture_output=True, text=True)
+    if run.returncode == 3:
+        raise Skipped(run.stderr.strip())
+    if run.returncode != 0:
+        raise Failure(f"accept_kills ended with status {run.returncode}: {run.stderr}")
+    clients, lost, twice, errors = map(int, run.stdout.split())
+    if lost or twice or errors or clients < count:
+        raise Failure(f"of {clients:,} clients, {lost} were lost, {twice} came twice, {errors} saw an error")
+    return f"{count} kills, {clients:,} clients that connect for each event, 0 lost"

@@ -193,6 +193,14 @@ enum { CLINUX_FILES_MOST = 253 };
 int clinux_send_files(int socket, const int *files, int count);
 /* clinux_accept and, as the next system call, clinux_send_files with the accepted socket; *is_in: whether it was sent. */
 int clinux_accept_into(int listener, int queue, int *is_in);
+/* The same without a moment between them in which a kill could lose the client: see AcceptRing.c. One thread at a time.
+ * `listener` and `queue` must be non-blocking. CLINUX_RING_BROKEN: the kernel refuses the ring's use (errno); close it. */
+enum { CLINUX_RING_BROKEN = -2 };
+struct clinux_accept_ring;
+int clinux_accept_linked(struct clinux_accept_ring *ring, int listener, int queue, int *is_in);
+/* NULL: the kernel or a sandbox does not allow it. */
+struct clinux_accept_ring *clinux_accept_ring_open(void);
+void clinux_accept_ring_close(struct clinux_accept_ring *ring);
 /* The descriptors of the next such byte, into CLINUX_FILES_MOST places. With `peeks`, the byte and its descriptors stay
  * in the socket as well. Returns how many there are; -1: there is no byte. */
 int clinux_receive_files(int socket, int *files, int peeks);

@@ -75,6 +75,8 @@ package final class ClientKeeper: @unchecked Sendable {
     /// The vault's entries. The accepting thread's.
     private var entries = Fifo<[Guest]>()
     private var guests = 0
+    /// The entries with which the vault was full.
+    private var most = Int.max
     private var left: [Left] = []
     /// Whether the clients of the earlier process have places of their own again. Until then, the vault must not lose
     /// them. The accepting thread's; the main thread sets it before that one starts.
@@ -210,7 +212,10 @@ package final class ClientKeeper: @unchecked Sendable {
         from listener: borrowing FileDescriptor, ofSource source: UInt64, slot: inout ClientSlot?
     ) throws(SystemError) -> FileDescriptor? {
         var isIn = false
+        // Before, because a client must not be lost between being accepted and being in the vault.
+        if entries.count >= most { tidy(completely: true) }
         guard let socket = try vault.accept(from: listener, isIn: &isIn) else { return nil }
+        if !isIn { most = max(1, entries.count) }
         slot = keep(socket, ofSource: source, isIn: isIn)
         return socket
     }

@@ -12,6 +12,8 @@ package final class SocketVault {
 
     private let input: FileDescriptor
     private let output: FileDescriptor
+    /// nil: the kernel or a sandbox does not allow it.
+    private var ring = AcceptRing()
 
     package init() throws(SystemError) {
         var (first, second): (Int32, Int32) = (-1, -1)
@@ -31,8 +33,8 @@ package final class SocketVault {
     /// The ends, to be handed to the process that keeps them.
     package var descriptors: (input: Int32, output: Int32) { (input.raw, output.raw) }
 
-    /// Accepts a client of a listening socket, and adds its socket at once: if the process is killed between these two
-    /// system calls, which nothing separates, nobody holds the client's socket any more.
+    /// Accepts a client of a listening socket, and adds its socket at once. A kill cannot come between the two
+    /// (AcceptRing), or, where that is not allowed, hardly: it would have to come between two system calls in a row.
     /// - Parameter isIn: whether it was added. It is not if the queue is full, or if the kernel allows no more.
     /// - Returns: nil: no client waits.
     package func accept(from listener: borrowing FileDescriptor, isIn: inout Bool) throws(SystemError)
@@ -40,7 +42,11 @@ package final class SocketVault {
     {
         var added: Int32 = 0
         let (socket, queue) = (listener.raw, input.raw)
-        let client = try FileDescriptor.accepted { unsafe clinux_accept_into(socket, queue, &added) }
+        let client = try FileDescriptor.accepted {
+            if let client = ring?.accept(from: socket, into: queue, &added) { return client }
+            ring = nil
+            return unsafe clinux_accept_into(socket, queue, &added)
+        }
         isIn = added != 0
         return client
     }

@@ -59,6 +59,8 @@ clients_do_not_notice_kills() {
     local number pid
     never_too_often
     steady_begin 20000
+    # The service's system call filter allows it, so no kill falls between a client's acceptance and its keeping.
+    ls -l "/proc/$(property MainPID)/fd" | grep -q 'io_uring' || fail "clients are accepted without a ring"
     for ((number = 0; number < handovers; number++)); do
         pid=$(property MainPID)
         kill -KILL "$pid"
