@@ -18,6 +18,20 @@ import Testing
         )
     }
 
+    @Test func `what is not a socket is not reported as a stopped daemon`() {
+        let error = failure { try ControlClient(socket: "/usr").get("/status") }
+        #expect(error?.code == .unreachable)
+        #expect(
+            error?.description
+                == "/usr: cannot connect: it is not a socket; the daemon's is /run/penstock/control.sock")
+    }
+
+    @Test func `a refusal without a reason asks whether it is the daemon's socket`() {
+        #expect(
+            ControlAnswer(status: 400, body: []).error
+                == "the answer has status 400 and no reason: does penstockd listen at this socket?")
+    }
+
     @Test func `a socket that a dead daemon left is reported as a stopped daemon`() throws {
         let daemon = try Daemon { _, reply in reply.fail(404, "no") }
         let stale = daemon.directory + "/stale.sock"

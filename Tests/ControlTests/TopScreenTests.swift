@@ -31,6 +31,15 @@ import Testing
         lines.map { $0.render(width: width, style) }
     }
 
+    @Test func `the help fits 80 by 24`() {
+        var state = TopState()
+        _ = state.press(.character("?"), nil, TopHistory())
+        let lines = Self.screen(Self.two).draw(state, .init(columns: 80, rows: 24))
+        let wide = Self.text(lines, 200), narrow = Self.text(lines, 80)
+        #expect(wide == narrow)
+        #expect(narrow.contains { $0.contains("since the daemon's start.") })
+    }
+
     @Test func `80 by 24 shows health, the journal, rates, lags and errors`() throws {
         let screen = Self.screen(Self.two, reasons: ["sales retrying: HTTP 503, 90 s behind"])
         let lines = Self.text(screen.draw(TopState(), .init(columns: 80, rows: 24)), 80)

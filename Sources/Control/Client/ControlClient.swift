@@ -120,7 +120,7 @@ package struct ControlAnswer: Sendable, Equatable {
     /// The daemon's error message for a request that it did not carry out.
     package var error: String {
         if let answer = try? decode([String: String].self), let error = answer["error"] { return error }
-        return "the daemon answered with status \(status)"
+        return "the answer has status \(status) and no reason: does penstockd listen at this socket?"
     }
 }
 
@@ -150,6 +150,8 @@ package struct ControlClientError: Error, Sendable, Equatable, CustomStringConve
     init(_ error: any Error, socket: String) {
         switch error {
         case let error as ControlClientError: self = error
+        case _ where !Self.isSocket(socket):
+            self.init(.unreachable, socket, "it is not a socket; the daemon's is \(ControlClient.defaultSocket)")
         case let error as IOError where error.errnoCode == ENOENT || error.errnoCode == ECONNREFUSED:
             self.init(.notRunning, socket)
         case let error as IOError where error.errnoCode == EACCES || error.errnoCode == EPERM:
@@ -160,6 +162,12 @@ package struct ControlClientError: Error, Sendable, Equatable, CustomStringConve
                 .unreachable, socket, "the path is longer than a socket's may be (\(UnixListener.longestPath) bytes)")
         default: self.init(.unreachable, socket, "\(error)")
         }
+    }
+
+    /// Whether there may be a socket: false if there is something else.
+    private static func isSocket(_ path: String) -> Bool {
+        var facts = stat()
+        return unsafe stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFSOCK
     }
 
     package var description: String {

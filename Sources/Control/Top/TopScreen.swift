@@ -101,16 +101,17 @@ package struct TopScreen: Sendable {
         }
     }
 
+    /// Lines of at most 80 columns.
     private static let help = [
         "", "s  sort by the next column: name, rate, lag, dead, state", "r  reverse the order",
         "/  show only names that contain a text; Enter keeps it, Esc clears it",
         "↑ ↓ j k  select    PgUp PgDn Home End  select faster", "Enter  details of the selected row    Esc  back",
         "q  quit    Ctrl-Z  suspend", "",
-        "PER SECOND and TREND are from the time since top was started. LAG is the number of",
-        "events that a destination has not settled, and AGE the age of the oldest of them.",
-        "P50 and P99: half, and 99 %, of the events of the last minute were delivered within",
-        "that time after their receipt.",
-        "DEAD counts dead letters, for a source its refused events, since the daemon's start.",
+        "PER SECOND and TREND are from the time since top was started. LAG is the",
+        "number of events that a destination has not settled, and AGE the age of the",
+        "oldest of them. P50 and P99: half, and 99 %, of the events of the last minute",
+        "were delivered within that time after their receipt. DEAD counts dead letters,",
+        "for a source its refused events, since the daemon's start.",
     ]
 
     private func page(_ lines: [ScreenLine], _ scroll: Int, _ room: Int) -> [ScreenLine] {

@@ -1,6 +1,7 @@
 import Control
 import Delivery
 import Foundation
+import Platform
 import Routing
 
 /// Answers the requests of the control socket:
@@ -159,9 +160,23 @@ struct ControlRequests: ControlHandler {
         do {
             return try JSONDecoder().decode(type, from: Data(request.body))
         } catch {
-            reply.fail(400, "the request's body does not fit \(request.path): \(error)")
+            reply.fail(400, "the request's body does not fit \(request.path)\(place(of: error))")
             return nil
         }
+    }
+
+    /// The field at which decoding failed. The text of the library's error is for programmers.
+    private func place(of error: any Error) -> String {
+        let context: DecodingError.Context? =
+            switch error as? DecodingError {
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context): context
+            case .keyNotFound(let key, let context):
+                DecodingError.Context(codingPath: context.codingPath + [key], debugDescription: "")
+            default: nil
+            }
+        let path = context?.codingPath.map { $0.intValue.map { "[\($0)]" } ?? $0.stringValue } ?? []
+        guard !path.isEmpty else { return ": it is not JSON of the right form" }
+        return ": the field \(path.joined(separator: ".").withControlCharactersEscaped) is missing or has a wrong type"
     }
 
     private func destination(_ name: String, _ reply: ControlReply) -> RunningDestination? {

@@ -1,8 +1,19 @@
+import Journal
 import Platform
 
 /// Writes a line to stderr. Diagnostics are written there, so that stdout holds only results.
 func printError(_ line: String) {
     writeError(line + "\n")
+}
+
+/// With the remedy, if this user may not read the journal.
+func printError(_ error: JournalError) {
+    let remedy = ": run this command as root (sudo), or as the daemon's user"
+    printError("\(error)" + (error.underlying?.isForbidden == true ? remedy : ""))
+}
+
+func printError(_ error: any Error) {
+    if let error = error as? JournalError { printError(error) } else { printError("\(error)") }
 }
 
 func writeError(_ text: String) {

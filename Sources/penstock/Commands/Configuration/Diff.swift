@@ -81,7 +81,7 @@ struct Diff: ParsableCommand {
             try show(report)
             if report.changes { throw Self.exitCodes[1] }
         } catch let error where !(error is ExitCode) {
-            printError("\(error)")
+            printError(error)
             throw Self.exitCodes[2]
         }
     }

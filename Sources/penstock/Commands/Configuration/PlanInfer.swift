@@ -12,9 +12,10 @@ struct PlanInfer: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "infer", abstract: "Write a tracking plan from the events that the journal keeps.",
         discussion: """
-            Prints a plan that every observed event conforms to: names, properties and their types, and which \
-            properties are always there. Review it before you enforce it. The comments say how many events each line \
-            is based on, and what was left out.
+            Prints a plan of what was observed: names, properties and their types, and which properties are always \
+            there. The observed events conform to it, except those that a comment of the plan names as left out. \
+            The comments also say how many events each line is based on. Review it before you enforce it: what has not \
+            been sent yet is not in it.
 
             Values are in the plan only if a property has few texts (enum), each in events of at least 5 users, and \
             none looks like an address, a number or an id of somebody. The names of events and properties are in the \
@@ -54,7 +55,7 @@ struct PlanInfer: ParsableCommand {
             output.write(PlanText.render(inference, heading: heading))
             try output.finish()
         } catch let error where !(error is ExitCode) {
-            printError("\(error)")
+            printError(error)
             throw Self.exitCodes[2]
         }
     }

@@ -28,6 +28,9 @@ struct Replay: ParsableCommand {
 
     /// `2026-01-31T12:00:00Z`, `2026-01-31`, `24h`, `-24h`.
     struct Time: ExpressibleByArgument {
+        /// For the help of an option, which is also shown when its value is invalid.
+        static let forms = "7d (ago), 2026-01-31 or 2026-01-31T12:00:00Z"
+
         var nanoseconds: Int64
 
         init?(argument: String) {
@@ -46,12 +49,13 @@ struct Replay: ParsableCommand {
     @Argument(help: "The destination's name.", completion: .runningDestination)
     var destination: String?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("The earliest receive time.", valueName: "time"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("The earliest receive time: \(Time.forms).", valueName: "time"))
     var from: Time?
 
     @Option(
-        parsing: .unconditional, help: ArgumentHelp("The end of the range, exclusive. Default: now.", valueName: "time")
-    )
+        parsing: .unconditional,
+        help: ArgumentHelp("The end of the range, exclusive: \(Time.forms). Default: now.", valueName: "time"))
     var until: Time?
 
     @Option(name: .customLong("where"), help: "Only events that match this filter (FQL).")

@@ -37,7 +37,7 @@ struct JournalOption: ParsableArguments {
                 ?? JournalLocation.directory(configuration: file ?? Locations.configuration, isRequired: file != nil)
             return try body(try JournalInspector(directory: directory, disk: SystemDisk()))
         } catch let error where !(error is ExitCode) {
-            printError("\(error)")
+            printError(error)
             throw Self.unreadable
         }
     }

@@ -37,7 +37,10 @@ struct JournalDump: ParsableCommand {
 
     @OptionGroup var journal: JournalOption
 
-    @Option(help: ArgumentHelp("The first position or the earliest receive time.", valueName: "position|time"))
+    @Option(
+        help: ArgumentHelp(
+            "The first position (48210) or the earliest receive time (2026-01-31 or 2026-01-31T12:00:00Z).",
+            valueName: "position|time"))
     var from: Bound?
 
     @Option(help: ArgumentHelp("The end, exclusive.", valueName: "position|time"))

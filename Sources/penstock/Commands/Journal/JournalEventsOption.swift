@@ -6,12 +6,14 @@ import Routing
 struct JournalEventsOption: ParsableArguments {
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The earliest receive time. Default: all events of the journal.", valueName: "time"))
+        help: ArgumentHelp(
+            "The earliest receive time: \(Replay.Time.forms). Default: all events of the journal.", valueName: "time"))
     var from: Replay.Time?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The end of the range, exclusive. Default: now.", valueName: "time"))
+        help: ArgumentHelp(
+            "The end of the range, exclusive: \(Replay.Time.forms). Default: now.", valueName: "time"))
     var until: Replay.Time?
 
     @Option(name: .customLong("where"), help: "Only events that match this filter (FQL).")
