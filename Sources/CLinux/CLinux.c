@@ -45,6 +45,14 @@ int clinux_time_slice(uint64_t nanoseconds) {
     return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -1;
 }
 
+int clinux_lower_priority(int32_t steps) {
+    struct attributes attributes = {.size = sizeof attributes};
+    if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return -1;
+    attributes.size = sizeof attributes;
+    attributes.nice = attributes.nice + steps < 19 ? attributes.nice + steps : 19;
+    return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -1;
+}
+
 int clinux_unix_stream_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
 int clinux_send_timeout(int socket, int64_t microseconds) {

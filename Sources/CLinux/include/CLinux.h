@@ -13,6 +13,8 @@ int clinux_name_thread(const char *name);
  * thread with a short time runs sooner after it wakes (EEVDF, Linux 6.12 and newer; older kernels ignore the time).
  * From 100 microseconds to 100 milliseconds. Keeps policy and nice value. */
 int clinux_time_slice(uint64_t nanoseconds);
+/* The same call: raises the calling thread's nice value by `steps`, at most to 19. */
+int clinux_lower_priority(int32_t steps);
 
 /* socket(2): AF_UNIX, SOCK_STREAM, closed on exec. In glibc these constants are enumerators, and whether
  * Swift sees them depends on a file's other imports. */

@@ -94,7 +94,7 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: The thread
 
     func run() {
-        if isLight { WorkerThread.preferLatency() }
+        if isLight { WorkerThread.preferLatency() } else { WorkerThread.giveWay() }
         while !isStopping {
             beats.add(1, ordering: .relaxed)
             poll.wait(timeout: timeout(), into: &found)
