@@ -64,6 +64,8 @@ static int open_ring(struct clinux_accept_ring *it) {
     struct io_uring_params facts = {0};
     it->ring = (int)syscall(SYS_io_uring_setup, 2 * ROUND, &facts);
     if (it->ring < 0) return 0;
+    /* Before Linux 5.12, threads with another identity carried out some requests; before 5.5, there was no accept. */
+    if (!(facts.features & IORING_FEAT_NATIVE_WORKERS)) return 0;
     char *requests = map(it, 0, facts.sq_off.array + facts.sq_entries * sizeof(unsigned), IORING_OFF_SQ_RING);
     const size_t size = facts.cq_off.cqes + facts.cq_entries * sizeof *it->completions;
     char *completions = map(it, 1, size, IORING_OFF_CQ_RING);
