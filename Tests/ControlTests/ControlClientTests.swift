@@ -18,12 +18,24 @@ import Testing
         )
     }
 
-    @Test func `what is not a socket is not reported as a stopped daemon`() {
-        let error = failure { try ControlClient(socket: "/usr").get("/status") }
+    @Test(arguments: [("/usr", "/usr"), ("", "\"\"")])
+    func `what is not a socket is not reported as a stopped daemon`(path: String, shown: String) {
+        let error = failure { try ControlClient(socket: path).get("/status") }
         #expect(error?.code == .unreachable)
         #expect(
             error?.description
-                == "/usr: cannot connect: it is not a socket; the daemon's is /run/penstock/control.sock")
+                == "\(shown): cannot connect: it is not a socket; the daemon's is /run/penstock/control.sock")
+    }
+
+    @Test func `a link to the socket of a stopped daemon is no other file`() throws {
+        let daemon = try Daemon { _, reply in reply.fail(404, "no") }
+        let (stale, link) = (daemon.directory + "/stale.sock", daemon.directory + "/link.sock")
+        do {
+            let dead = try UnixListener.listen(at: stale, mode: 0o600)
+            #expect(dead.raw >= 0)
+        }
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: stale)
+        #expect(failure { try ControlClient(socket: link).get("/status") }?.code == .notRunning)
     }
 
     @Test func `a refusal without a reason asks whether it is the daemon's socket`() {

@@ -86,6 +86,14 @@ import Testing
             let answer = try client.post("/replay", body: Array(body.utf8))
             #expect(answer.status == 400 && answer.error.contains("from 1 to"), "\(answer.error)")
         }
+        for (body, place) in [
+            (#"{"destination":5}"#, ": the field destination is missing or has a wrong type"),
+            (#"{"from":0}"#, ": the field destination is missing or has a wrong type"),
+            ("{", ": it is not JSON of the right form"),
+        ] {
+            let answer = try client.post("/replay", body: Array(body.utf8))
+            #expect(answer.status == 400 && answer.error == "the request's body does not fit /replay\(place)")
+        }
         #expect(try daemon.status().destinations.count == 2)
         #expect(daemon.terminate() == 0, "the daemon never restarted")
     }

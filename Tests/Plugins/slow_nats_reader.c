@@ -1,6 +1,7 @@
 /* Preloaded into a plugin's process: after libnats has found the subscription of a message, its reading thread waits
  * before it locks the subscription. Before 3.6 another thread can free the subscription in that moment
  * (nats.c issue 637). */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdint.h>
@@ -10,7 +11,9 @@ static _Thread_local int has_found;
 
 /* A function of the library's, which finds a connection's subscription. */
 void *natsHash_Get(void *hash, int64_t key) {
-    void *library = dlopen("libnats.so.3.4", RTLD_NOW | RTLD_NOLOAD);
+    Dl_info caller = {0};
+    dladdr(__builtin_return_address(0), &caller);
+    void *library = dlopen(caller.dli_fname, RTLD_NOW | RTLD_NOLOAD);
     void *(*find)(void *, int64_t) = (void *(*)(void *, int64_t))(uintptr_t)dlsym(library, "natsHash_Get");
     void *found = find(hash, key);
     has_found = found != NULL;

@@ -150,7 +150,8 @@ package struct ControlClientError: Error, Sendable, Equatable, CustomStringConve
     init(_ error: any Error, socket: String) {
         switch error {
         case let error as ControlClientError: self = error
-        case _ where !Self.isSocket(socket):
+        // A link to a socket is one, too.
+        case _ where UnixListener.isSocket(URL(fileURLWithPath: socket).resolvingSymlinksInPath().path) == false:
             self.init(.unreachable, socket, "it is not a socket; the daemon's is \(ControlClient.defaultSocket)")
         case let error as IOError where error.errnoCode == ENOENT || error.errnoCode == ECONNREFUSED:
             self.init(.notRunning, socket)
@@ -164,12 +165,6 @@ package struct ControlClientError: Error, Sendable, Equatable, CustomStringConve
         }
     }
 
-    /// Whether there may be a socket: false if there is something else.
-    private static func isSocket(_ path: String) -> Bool {
-        var facts = stat()
-        return unsafe stat(path, &facts) != 0 || facts.st_mode & S_IFMT == S_IFSOCK
-    }
-
     package var description: String {
         switch code {
         case .notRunning:
@@ -181,7 +176,7 @@ package struct ControlClientError: Error, Sendable, Equatable, CustomStringConve
         case .broken:
             "\(socket): the connection ended before the answer was complete (\(detail)): see: journalctl -u penstock"
         case .unreachable:
-            "\(socket): cannot connect: \(detail)"
+            "\(socket.isEmpty ? "\"\"" : socket): cannot connect: \(detail)"
         }
     }
 }

@@ -215,7 +215,8 @@ package final class ClientKeeper: @unchecked Sendable {
         // Before, because a client must not be lost between being accepted and being in the vault.
         if entries.count >= most { tidy(completely: true) }
         guard let socket = try vault.accept(from: listener, isIn: &isIn) else { return nil }
-        if !isIn { most = max(1, entries.count) }
+        // Not fewer than `slack`: the kernel may also refuse for a reason that passes, and order takes time.
+        if !isIn { most = max(Self.slack, entries.count) }
         slot = keep(socket, ofSource: source, isIn: isIn)
         return socket
     }

@@ -50,7 +50,7 @@ package final class WorkerThread: @unchecked Sendable {
     }
 
     /// Gives the calling thread about a sixth of the share of the process's other threads while they compete for the
-    /// processors (a nice value that is 8 higher). For threads that always have work, and that nobody waits for.
+    /// processors (a nice value that is 8 higher). For threads that always have work for clients that send much.
     ///
     /// Without effect where a sandbox forbids it.
     package static func giveWay() {

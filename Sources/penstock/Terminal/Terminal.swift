@@ -7,13 +7,9 @@ func printError(_ line: String) {
 }
 
 /// With the remedy, if this user may not read the journal.
-func printError(_ error: JournalError) {
-    let remedy = ": run this command as root (sudo), or as the daemon's user"
-    printError("\(error)" + (error.underlying?.isForbidden == true ? remedy : ""))
-}
-
 func printError(_ error: any Error) {
-    if let error = error as? JournalError { printError(error) } else { printError("\(error)") }
+    let isForbidden = (error as? JournalError)?.underlying?.isForbidden == true
+    printError("\(error)" + (isForbidden ? ": run this command as root (sudo), or as the daemon's user" : ""))
 }
 
 func writeError(_ text: String) {
