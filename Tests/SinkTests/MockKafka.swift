@@ -62,11 +62,13 @@ import PluginTesting
     }
 
     /// All messages of the topics, each partition in its order.
+    ///
+    /// The end of each partition is asked for before reading.
     func messages(_ topics: [String: Int32]) throws -> [Message] {
         let configuration = unsafe rd_kafka_conf_new()
         for (name, value) in [
-            ("bootstrap.servers", addresses), ("group.id", "test"), ("enable.partition.eof", "true"),
-            ("auto.offset.reset", "earliest"), ("enable.auto.commit", "false"),
+            ("bootstrap.servers", addresses), ("group.id", "test"), ("auto.offset.reset", "earliest"),
+            ("enable.auto.commit", "false"),
         ] { unsafe rd_kafka_conf_set(configuration, name, value, nil, 0) }
         guard let consumer = unsafe rd_kafka_new(RD_KAFKA_CONSUMER, configuration, nil, 0) else {
             throw TestProblem(description: "no consumer")
@@ -74,27 +76,42 @@ import PluginTesting
         defer { unsafe rd_kafka_destroy(consumer) }
         let list = unsafe rd_kafka_topic_partition_list_new(1)
         defer { unsafe rd_kafka_topic_partition_list_destroy(list) }
+        // The offset of the last message of each partition that is not read to its end.
+        var left: [Partition: Int64] = [:]
         for (topic, partitions) in topics {
             for partition in 0..<partitions {
-                unsafe rd_kafka_topic_partition_list_add(list, topic, partition).pointee.offset = -2
+                var (low, high): (Int64, Int64) = (0, 0)
+                let code = unsafe rd_kafka_query_watermark_offsets(consumer, topic, partition, &low, &high, 10_000)
+                guard code == RD_KAFKA_RESP_ERR_NO_ERROR else {
+                    let text = unsafe String(cString: rd_kafka_err2str(code))
+                    throw TestProblem(description: "\(topic), partition \(partition): \(text)")
+                }
+                if high > low { left[Partition(topic: topic, number: partition)] = high - 1 }
+                unsafe rd_kafka_topic_partition_list_add(list, topic, partition).pointee.offset = low
             }
         }
         unsafe rd_kafka_poll_set_consumer(consumer)
         unsafe rd_kafka_assign(consumer, list)
-        var left = Int(topics.values.reduce(0, +))
         var messages: [Message] = []
         let end = Date() + 30
-        while left > 0 {
-            guard Date() < end else { throw TestProblem(description: "\(left) partitions are not read") }
+        while !left.isEmpty {
+            guard Date() < end else {
+                throw TestProblem(description: "not read to the end: \(left); read: \(messages.count)")
+            }
             guard let message = unsafe rd_kafka_consumer_poll(consumer, 100) else { continue }
             defer { unsafe rd_kafka_message_destroy(message) }
-            switch unsafe message.pointee.err {
-            case RD_KAFKA_RESP_ERR_NO_ERROR: unsafe messages.append(Self.read(message))
-            case RD_KAFKA_RESP_ERR__PARTITION_EOF: left -= 1
-            default: continue
-            }
+            guard unsafe message.pointee.err == RD_KAFKA_RESP_ERR_NO_ERROR else { continue }
+            let read = unsafe Self.read(message)
+            messages.append(read)
+            let partition = Partition(topic: read.topic, number: read.partition)
+            if let last = left[partition], unsafe message.pointee.offset >= last { left[partition] = nil }
         }
         return messages
+    }
+
+    private struct Partition: Hashable {
+        var topic: String
+        var number: Int32
     }
 
     private static func read(_ message: UnsafeMutablePointer<rd_kafka_message_t>) -> Message {
