@@ -16,8 +16,8 @@
 //   is not durable lies in memory that another process holds, beside what the next process must know (`ClientRecord`).
 //
 // Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`): one
-// for clients that send little, some for clients that send much. Each waits in epoll(7) and reads no more from a client
-// than it can process. One more reads datagram sockets (`Datagrams`).
+// for clients that send little, some for clients that send much and for requests with large bodies. Each waits in
+// epoll(7) and reads no more from a client than it can process. One more reads datagram sockets (`Datagrams`).
 // Ingest knows the journal only as an `EventAppender`.
 //
 // Protocols (`ClientStream`): `NDJSONStream`, and `HTTPStream` in HTTP/. A stream socket takes both; the first byte

@@ -104,6 +104,23 @@ import Testing
             return turns
         }
 
+        /// A single turn, after the kernel's report.
+        func onlyOneTurn(defersLargeBodies: Bool) {
+            connection.ready(
+                SocketPoll.Readiness(tag: 1, canRead: true, canWrite: true, hasEnded: false, isGone: false))
+            outcome = connection.serve(
+                &buffer, at: clock.now(), mayTake: true, defersLargeBodies: defersLargeBodies)
+        }
+
+        func endInput() { shutdown(client.raw, Int32(SHUT_WR)) }
+
+        /// The answers that the client has received.
+        func received() -> String {
+            var bytes = [UInt8](repeating: 0, count: 64 << 10)
+            let count = unsafe recv(client.raw, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+            return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+        }
+
         func commit() {
             appender.commit(afterLooks: 0)
             connection.durable(upTo: appender.durableEnd)
@@ -191,5 +208,23 @@ import Testing
         let later = SystemClock().now() + .seconds(60)
         let decision = rig.statistics.withUserConnections { $0.enter(2, user: 1, limit: 1, at: later) }
         #expect(decision == .replacing(1))
+    }
+
+    @Test(arguments: [false, true])
+    func `a large request is stored and answered in the turn after its last byte`(_ endsInput: Bool) throws {
+        let rig = try Rig()
+        try rig.send(TurnTests.large)
+        if endsInput { rig.endInput() }
+        rig.onlyOneTurn(defersLargeBodies: true)
+        while !rig.connection.stream.hasDeferred, rig.outcome == .more { rig.onlyOneTurn(defersLargeBodies: true) }
+        #expect(rig.outcome == .more && rig.appender.events == 0)
+        #expect(rig.connection.conduct.lightTurns == 0, "it moves to another loop")
+        #expect(!rig.connection.isFinished)
+        rig.onlyOneTurn(defersLargeBodies: false)
+        #expect(rig.appender.events == 300)
+        rig.commit()
+        rig.turnsUntilIdle()
+        #expect(rig.received().hasPrefix("HTTP/1.1 200"))
+        #expect(rig.outcome == (endsInput ? .closed : .waits))
     }
 }

@@ -161,4 +161,64 @@ import Testing
         let after = (Int64(0)..<20).map { watch.isDue(at: Instant(nanoseconds: $0 * 1_000_000_000)) }
         #expect(after.count { $0 } == 1)
     }
+
+    // MARK: Large bodies
+
+    /// A turn on the loop for clients that send little.
+    private func lightTurn(of client: HTTPClient, _ bytes: [UInt8]) -> (taken: Int, turn: TurnBudget) {
+        var turn = TurnBudget.unlimited
+        turn.defersLargeBodies = true
+        return (client.stream.take(bytes.span, through: client.admission, answerLimit: 1 << 20, turn: &turn), turn)
+    }
+
+    static let large = HTTPClient.post(
+        "/v1/batch", HTTPClient.batch((0..<300).map { HTTPClient.event("\($0)") }))
+    private static let small = HTTPClient.post("/v1/track", HTTPClient.event("small"))
+
+    @Test func `a request with a large body is left to the next turn, and so are the requests behind it`() {
+        let client = HTTPClient()
+        var bytes = Array((Self.small + Self.large + Self.small).utf8)
+        let (taken, _) = lightTurn(of: client, bytes)
+        #expect(taken == Self.small.utf8.count + Self.large.utf8.count)
+        #expect(client.stream.hasDeferred && client.appender.events.count == 1)
+        #expect(client.stream.settled(UInt64(taken)) == UInt64(Self.small.utf8.count), "it is not stored yet")
+        bytes.removeFirst(taken)
+        // Its second turn may be on the same loop, if no other one can take it.
+        let (rest, _) = lightTurn(of: client, bytes)
+        #expect(rest == bytes.count && !client.stream.hasDeferred)
+        #expect(client.appender.events.count == 302)
+        client.commit()
+        #expect(client.answers().map(\.status) == [200, 200, 200])
+    }
+
+    @Test func `small requests are not left to the next turn, however many there are`() {
+        let client = HTTPClient()
+        for _ in 0..<10 {
+            let bytes = Array(String(repeating: Self.small, count: 50).utf8)
+            #expect(lightTurn(of: client, bytes).taken == bytes.count)
+            client.commit()
+            #expect(client.answers().count == 50)
+        }
+        #expect(client.appender.events.count == 500)
+    }
+
+    @Test func `a refused request with a large body is answered at once`() {
+        var access = HTTPAccess()
+        access.writeKeys = [Array("key".utf8)]
+        let client = HTTPClient(access)
+        let events = HTTPClient.batch((0..<300).map { HTTPClient.event("\($0)") })
+        let request = HTTPClient.post("/v1/batch", events, fields: "Authorization: Basic eDo=\r\n")
+        _ = lightTurn(of: client, Array(request.utf8))
+        #expect(!client.stream.hasDeferred)
+        #expect(client.answers().map(\.status) == [401])
+    }
+
+    @Test func `a client that is disconnected before its large request is stored is told so`() {
+        let client = HTTPClient()
+        _ = lightTurn(of: client, Array(Self.large.utf8))
+        client.stream.end(Refusal(reason: .lineTimeout, detail: "too slow"), through: client.admission)
+        #expect(client.stream.hasEnded && !client.stream.hasDeferred && client.appender.events.isEmpty)
+        #expect(client.answers().map(\.status) == [408])
+        #expect(client.statistics.snapshot().refusedByReason == [.lineTimeout: 1])
+    }
 }

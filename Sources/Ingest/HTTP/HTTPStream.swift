@@ -2,59 +2,6 @@ import Events
 import Platform
 import RequestBodies
 
-/// What the HTTP clients of one listener share on one event loop.
-package final class HTTPDoor {
-    private let current: CurrentHTTPAccess
-    private let requests: HTTPAccess.Limits
-    let reader: TrackingRequestReader
-    let logLimits: OTLPLogs.Limits
-    let limiter: RateLimiter?
-    let clock: any Clock
-    /// Why the daemon cannot take events now; nil: it can.
-    let obstacle: () -> String?
-    /// Whether each answer from now on is its connection's last one, because the daemon ends.
-    var endsConnections = false
-    /// The current second as a text. Writing it costs as much as the rest of an answer.
-    private var lastDate: (second: Int64, text: String?) = (.min, nil)
-
-    /// For the next request: the write keys and origins of the running configuration, also if the client connected
-    /// before a reload. The limits are those with which it connected.
-    var access: HTTPAccess {
-        var access = current.value
-        access.limits = requests
-        return access
-    }
-
-    /// - Parameter requests: the limits of the clients' requests.
-    package init(
-        access: CurrentHTTPAccess, requests: HTTPAccess.Limits, limits: SourceLimits, limiter: RateLimiter?,
-        clock: any Clock,
-        obstacle: @escaping () -> String?
-    ) {
-        current = access
-        self.requests = requests
-        self.limiter = limiter
-        self.clock = clock
-        self.obstacle = obstacle
-        reader = TrackingRequestReader(
-            limits: TrackingRequestReader.Limits(
-                maximumEvents: requests.maximumEvents, maximumEventSize: limits.maximumEventSize,
-                maximumDepth: limits.maximumDepth, maximumBody: requests.maximumBody))
-        logLimits = OTLPLogs.Limits(
-            maximumDepth: limits.maximumDepth, maximumEvents: requests.maximumEvents,
-            maximumEventSize: limits.maximumEventSize)
-    }
-
-    /// The value of a Date field (RFC 9110, section 5.6.7).
-    func date() -> String? {
-        let second = clock.wallClock() / 1_000_000_000
-        if second != lastDate.second {
-            lastDate = (second, CalendarTime.text(secondsSince1970: second, "%a, %d %b %Y %H:%M:%S GMT"))
-        }
-        return lastDate.text
-    }
-}
-
 /// One client's HTTP/1.1 requests: Segment's tracking API, OTLP logs, and questions about the daemon. It does not know
 /// sockets.
 ///
@@ -76,6 +23,8 @@ package final class HTTPStream: ClientStream {
     /// Events that the journal has no room for, and since when.
     private var submission: EventSubmission?
     private var stalledSince = Instant(nanoseconds: 0)
+    /// Whether the request is complete, and its events are made in the next turn.
+    private(set) var hasDeferred = false
     private var answers = AnswerQueue()
     /// Bytes of empty lines before a request. A few are allowed (RFC 9112, section 2.2).
     private var blank = 0
@@ -124,7 +73,9 @@ package final class HTTPStream: ClientStream {
     var awaitedEnd: UInt64? { answers.awaitedEnd }
     var keptState: ClientRecord.State { ClientRecord.State() }
     func answered(settled: UInt64) -> UInt64? { answers.isEmpty ? settled : nil }
-    func settled(_ place: UInt64) -> UInt64 { parser.isInRequest || submission != nil ? requestStart : place }
+    func settled(_ place: UInt64) -> UInt64 {
+        parser.isInRequest || submission != nil || hasDeferred ? requestStart : place
+    }
     var hasUnfinishedLine: Bool { !isStalled && parser.isInRequest && !hasEnded }
     var mayTake: Bool { !answers.isFull }
     var isSlowedDown: Bool { false }
@@ -137,6 +88,10 @@ package final class HTTPStream: ClientStream {
     ) -> Int {
         if submission != nil {
             guard submit(through: admission, &turn) else { return 0 }
+        }
+        if hasDeferred {
+            hasDeferred = false
+            guard complete(through: admission, &turn) else { return 0 }
         }
         var at = 0
         while !hasEnded,
@@ -156,6 +111,10 @@ package final class HTTPStream: ClientStream {
             case .head(let head): begin(head, through: admission)
             case .end:
                 requestEnd = (slot?.base ?? 0) + UInt64(at)
+                if turn.defersLargeBodies, request?.heldBytes ?? 0 > Conduct.lightTurn {
+                    hasDeferred = true
+                    return at
+                }
                 guard complete(through: admission, &turn) else { return at }
                 continue
             case .failed(let reason): fail(reason, through: admission)
@@ -175,7 +134,7 @@ package final class HTTPStream: ClientStream {
 
     func end(_ refusal: Refusal, through admission: EventAdmission) {
         guard !hasEnded else { return }
-        let wasInRequest = parser.isInRequest || submission != nil
+        let wasInRequest = parser.isInRequest || submission != nil || hasDeferred
         if var abandoned = submission {
             abandoned.abandon(refusal, through: admission)
             submission = nil
@@ -387,6 +346,7 @@ package final class HTTPStream: ClientStream {
 
     private func close() {
         hasEnded = true
+        hasDeferred = false
         request = nil
         // It may take a while until the connection can be closed.
         parser.forget()

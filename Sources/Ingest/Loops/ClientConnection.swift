@@ -134,9 +134,11 @@ final class ClientConnection {
     /// - Parameters:
     ///   - buffer: the loop's read buffer.
     ///   - mayTake: true if no connection of this loop waits for room in the journal, or if this one does.
-    func serve(_ buffer: inout [UInt8], at now: Instant, mayTake: Bool) -> Outcome {
+    ///   - defersLargeBodies: whether a request with a large body is left to the next turn.
+    func serve(_ buffer: inout [UInt8], at now: Instant, mayTake: Bool, defersLargeBodies: Bool = false) -> Outcome {
         guard isOpen else { return .closed }
         var turn = TurnBudget(startingAt: now)
+        turn.defersLargeBodies = defersLargeBodies
         // Before it is asked whether there is room for more input.
         slot?.record.settle(durable: admission.durableEnd)
         flush()
@@ -149,19 +151,19 @@ final class ClientConnection {
                 reportUsage(at: now)
                 return .throttled(until: now + wait)
             }
-            if stream.isStalled || taken < pending.count {
+            if stream.isStalled || stream.hasDeferred || taken < pending.count {
                 takePending(&turn)
             } else if mayRead && !stream.hasEnded {
                 read(&buffer, at: now, &turn)
             }
-            if inputEnded && taken == pending.count && !stream.isStalled && !isFinished {
+            if inputEnded && taken == pending.count && !stream.isStalled && !stream.hasDeferred && !isFinished {
                 isFinished = true
                 placeInput(0)
                 stream.finish(through: admission)
                 noteProgress()
             }
             flush()
-            conduct.note(turn, hasMore: taken < pending.count)
+            conduct.note(turn, hasMore: taken < pending.count || stream.hasDeferred)
             if stream.isSlowedDown, let limiter = listener.limiter {
                 limiter.spend(limiter.key(user: user, connection: id), events: turn.events, at: now)
             }
@@ -177,6 +179,7 @@ final class ClientConnection {
         // Other connections wait behind a stalled one, so it retries even if its client does not read answers.
         if stream.isStalled { return true }
         guard transport.unsent < admission.limits.maximumUnreadAnswers else { return false }
+        if stream.hasDeferred { return true }
         if inputEnded && !isFinished && (taken == pending.count || stream.hasEnded) { return true }
         return !stream.hasEnded && stream.mayTake && slot?.record.hasRoom ?? true && (taken < pending.count || mayRead)
     }
@@ -374,7 +377,7 @@ final class ClientConnection {
     /// Everything that the client sent has been read, processed and answered. Events that it expects no answer for may
     /// not be durable yet: a commit gives it no turn.
     private var isIdle: Bool {
-        !transport.canRead && !isInTheMiddle && !stream.isStalled && !stream.isWaitingForDisk
+        !transport.canRead && !isInTheMiddle && !stream.isStalled && !stream.hasDeferred && !stream.isWaitingForDisk
             && taken == pending.count && transport.unsent == 0
     }
 

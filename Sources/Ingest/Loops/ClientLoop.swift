@@ -166,7 +166,8 @@ final class ClientLoop: @unchecked Sendable {
 
     /// - Returns: `more`: the caller queues it again.
     private func turn(of connection: ClientConnection, at now: Instant) -> ClientConnection.Outcome {
-        let outcome = connection.serve(&buffer, at: now, mayTake: mayTake(connection))
+        let outcome = connection.serve(
+            &buffer, at: now, mayTake: mayTake(connection), defersLargeBodies: isLight && otherLoop != nil)
         memory.freed(connection.takeFreedBytes())
         if outcome != .stalled { leaveStalled(connection) }
         switch outcome {

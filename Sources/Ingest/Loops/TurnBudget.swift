@@ -9,6 +9,9 @@ package struct TurnBudget: Sendable {
     static let refusals = 1024
     static let time = Duration.microseconds(500)
 
+    /// Whether a request with a large body is left to another turn, on a loop for clients that send much. Its events
+    /// are made at once, which takes milliseconds.
+    package var defersLargeBodies = false
     private let deadline: Instant
     private(set) var refusalsLeft: Int
     private(set) var accepted = 0

@@ -10,6 +10,8 @@ import Platform
 protocol ClientStream {
     /// Whether the journal had no room for the last events.
     var isStalled: Bool { get }
+    /// Whether a request was left to the next turn (`TurnBudget.defersLargeBodies`).
+    var hasDeferred: Bool { get }
     /// Whether the client must be disconnected once its answers are sent.
     var hasEnded: Bool { get }
     /// Whether it is disconnected because too many of its events in a row were refused.
@@ -74,6 +76,7 @@ protocol ClientStream {
 
 extension NDJSONStream: ClientStream {
     var mayTake: Bool { true }
+    var hasDeferred: Bool { false }
     var isSlowedDown: Bool { true }
     mutating func takeFreedBytes() -> Int { 0 }
     mutating func use(_ door: HTTPDoor) {}
