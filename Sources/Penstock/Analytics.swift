@@ -230,7 +230,8 @@ public final class Analytics: EventSending {
                     .valueReplaced, event: name(), at: details,
                     "has \(values) recorded as null: JSON cannot represent them (NaN, for example)"))
         }
-        var event = RecordedEvent(kind: kind, consentCategory: category, json: Array(text.bytes[...]))
+        var event = RecordedEvent(
+            kind: kind, consentCategory: category, json: Array(text.bytes[...]), at: details.site)
         if route.receivesTypes { event.source = source() }
         pipeline.record(event, route, details)
     }

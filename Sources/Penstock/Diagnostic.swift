@@ -63,10 +63,25 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
     ///   - details: The details of the call.
     ///   - problem: The rest of the message: what happened to the event.
     public init(_ code: Code, event: String, at details: EventDetails, _ problem: String) {
+        self.init(code, event: event, callSite: details.callSite, problem)
+    }
+
+    /// Creates a diagnostic about one event, for a provider. The message begins with its name and, if it is known, the
+    /// place of the call.
+    ///
+    /// - Parameters:
+    ///   - code: The kind of problem.
+    ///   - event: The event.
+    ///   - problem: The rest of the message: what happened to the event.
+    public init(_ code: Code, about event: RecordedEvent, _ problem: String) {
+        self.init(code, event: event.title, callSite: event.callSite, problem)
+    }
+
+    private init(_ code: Code, event: String, callSite: String?, _ problem: String) {
         let name = event.contains("\"") ? event : "\"\(event)\""
-        self.init(code, "\(name) at \(details.callSite) \(problem)")
+        self.init(code, "\(name)\(callSite.map { " at \($0)" } ?? "") \(problem)")
         self.event = event
-        callSite = details.callSite
+        self.callSite = callSite
     }
 
     /// A diagnostic about a call that records no event itself.

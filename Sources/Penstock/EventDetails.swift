@@ -31,5 +31,7 @@ public struct EventDetails: Sendable {
     }
 
     /// The place of the call: `Shop/Checkout.swift:12`.
-    public var callSite: String { "\(fileID):\(line)" }
+    public var callSite: String { site.description }
+
+    var site: CallSite { CallSite(fileID, line) }
 }

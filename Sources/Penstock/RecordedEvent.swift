@@ -38,10 +38,18 @@ public struct RecordedEvent: Sendable {
     /// asked for it (``AnalyticsProvider/receivesTypes``), if the event is not a track, or if it was redacted.
     public internal(set) var source: (any AnalyticsEvent)?
 
-    init(kind: Kind, consentCategory: ConsentCategory, json: [UInt8]) {
+    /// The place of the call that recorded the event; nil if it is not known, as for a line that was read from disk.
+    package private(set) var site: CallSite?
+
+    /// The place of the call that recorded the event, for diagnostics: `Shop/Checkout.swift:12`; nil if it is not
+    /// known.
+    public var callSite: String? { site?.description }
+
+    init(kind: Kind, consentCategory: ConsentCategory, json: [UInt8], at site: CallSite? = nil) {
         self.kind = kind
         self.consentCategory = consentCategory
         self.json = json
+        self.site = site
     }
 }
 
@@ -53,6 +61,15 @@ extension RecordedEvent {
             // A track must have a name.
             guard !(kind == .track && newValue.isEmpty) else { return }
             self[kind == .track ? "event" : "name"] = .string(newValue)
+        }
+    }
+
+    /// The name of a track, the kind and the name of a page or screen, or the kind alone: for diagnostics.
+    var title: String {
+        switch kind {
+        case .track: name
+        case .page, .screen: "\(kind.rawValue) \"\(name)\""
+        case .identify, .group, .alias: kind.rawValue
         }
     }
 

@@ -80,7 +80,7 @@ extension RecordedEvent {
     /// properties.
     func asTrack(of noun: String) -> RecordedEvent {
         let name = name.isEmpty ? "Viewed \(noun)" : "Viewed \(name) \(noun)"
-        var track = RecordedEvent(kind: .track, consentCategory: consentCategory, json: json)
+        var track = RecordedEvent(kind: .track, consentCategory: consentCategory, json: json, at: site)
         track["type"] = "track"
         track["event"] = .string(name)
         return track

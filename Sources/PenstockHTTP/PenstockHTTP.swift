@@ -2,4 +2,4 @@
 //
 // It is a product of its own, because URLSession brings a large part of Foundation: a static program with only
 // `Penstock` is a quarter of the size. `HTTPOutbox` is a pure state machine that decides what is sent and when;
-// `HTTPClient` performs its decisions in its own thread.
+// `HTTPWorker` performs its decisions in its own thread, and `HTTPClient` connects it with the threads that record.

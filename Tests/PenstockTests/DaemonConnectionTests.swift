@@ -69,7 +69,9 @@ import Testing
         provider.record(.numbered(1))
         #expect(await provider.flush() == .complete)
         #expect(
-            reports.of(.eventRefused).map(\.message) == [#"the daemon refused event m: schema_violation: so "it" is"#])
+            reports.of(.eventRefused).map(\.message) == [
+                #""N" was refused by the daemon (messageId m): schema_violation: so "it" is"#
+            ])
     }
 
     @Test func `without a daemon and a spool, memory is bounded and dropped events are counted`() async throws {

@@ -90,12 +90,18 @@ import Testing
         provider.attach(to: reports.handler)
         provider.record(.numbered(1))
         provider.record(
-            RecordedEvent(kind: .track, consentCategory: .analytics, json: Array(#"{"type":"track","event":"E"}"#.utf8))
-        )
+            RecordedEvent(
+                kind: .track, consentCategory: .analytics, json: Array(#"{"type":"track","event":"E"}"#.utf8),
+                at: CallSite("Shop/Checkout.swift", 12)))
         provider.record(.numbered(2))
         #expect(await provider.flush() == .complete)
         #expect(provider.statistics.refused == 1)
-        #expect(reports.of(.eventRefused).map { $0.message.contains("no_user_anon_id") } == [true])
+        let report = try #require(reports.of(.eventRefused).first)
+        #expect(reports.of(.eventRefused).count == 1)
+        #expect(report.event == "E" && report.callSite == "Shop/Checkout.swift:12")
+        #expect(
+            report.message.hasPrefix(
+                #""E" at Shop/Checkout.swift:12 was refused by the daemon (no messageId): no_user_anon_id"#))
         #expect(try daemon.events(waitingFor: 2).compactMap(\.number) == [1, 2])
     }
 

@@ -144,4 +144,25 @@ import Testing
         backoff.reset()
         #expect(backoff.fail(using: &random) <= .milliseconds(200))
     }
+
+    @Test func `the number of a line leads to its event`() throws {
+        let now = ContinuousClock.now
+        var session = DaemonSession(reconnect: .zero ... .zero, spill: .init(lines: 60, bytes: 4000), now: now)
+        session.connected()
+        let events = (0..<6).map { RecordedEvent.numbered($0) }
+        for pair in [events[0..<2], events[2..<4], events[4..<6]] {
+            let bytes = pair.flatMap { $0.json + [UInt8(ascii: "\n")] }
+            let sites = pair.map { CallSite("Shop/Shop.swift", UInt($0.number ?? -1)) }
+            session.take([LineBlock(bytes: bytes, lines: 2, sites: sites)])
+            guard case .send(let block) = session.next(now: now, disk: .init(unsent: 0, hasRoom: false)) else { return }
+            session.begin(lines: 2, bytes: block.bytes.count, block: block)
+            session.finishedSending()
+        }
+        func number(_ line: Int) -> Int? { session.event(line: line)?.number }
+        #expect((1...6).map(number) == [0, 1, 2, 3, 4, 5])
+        #expect(session.event(line: 4)?.callSite == "Shop/Shop.swift:3")
+        _ = try session.acknowledged(upTo: 3)
+        #expect((3...6).map(number) == [2, 3, 4, 5])
+        #expect([Int.min, -1, 0, 1, 2, 7, Int.max].allSatisfy { number($0) == nil })
+    }
 }

@@ -12,6 +12,7 @@ import Testing
         options.flushInterval = .milliseconds(1)
         options.retryDelay = .milliseconds(1) ... .milliseconds(20)
         options.timeout = .seconds(30)
+        options.spool = nil
         return options
     }
 
@@ -53,20 +54,59 @@ import Testing
         #expect(provider.statistics.delivered == 10)
     }
 
-    @Test(arguments: [400, 413])
-    func `events that the service rejects are reported and not sent again`(status: Int) async throws {
-        let server = try ScriptedServer([.status(status), .status(200)])
+    /// A service that rejects every request with one of these events.
+    private func rejecting(_ numbers: Set<Int>, status: Int = 400) -> ScriptedServer.Reply {
+        .respond { request in
+            let batch = JSONReader.value(of: request.body)?.dictionary?["batch"]?.array ?? []
+            let found = batch.compactMap { $0.dictionary?["properties"]?.dictionary?["number"]?.int }
+            return .status(numbers.isDisjoint(with: found) ? 200 : status)
+        }
+    }
+
+    @Test(arguments: [400, 422], [true, false])
+    func `of a rejected batch, only the event is dropped that the service rejects`(status: Int, isSpooled: Bool)
+        async throws
+    {
+        let server = try ScriptedServer([.status(isSpooled ? 503 : 200), rejecting([700], status: status)])
         defer { server.stop() }
         var options = try options(server)
-        options.batchEvents = 2
+        let directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        options.spool = isSpooled ? directory : nil
+        options.flushInterval = .seconds(3600)
+        options.queueEvents = 100_000
         let provider = HTTPProvider(options)
         let reports = Reports()
         provider.attach(to: reports.handler)
-        for number in 0..<4 { provider.record(.numbered(number)) }
+        if !isSpooled {
+            provider.record(.numbered(-1))
+            #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        }
+        for number in 0..<1000 { provider.record(.numbered(number)) }
         #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
-        #expect(provider.statistics.refused == reports.of(.eventRefused).map(\.events).reduce(0, +))
-        #expect(provider.statistics.refused + provider.statistics.delivered == 4)
-        #expect(provider.statistics.refused > 0)
+        try await eventually("all events but one are delivered") { provider.statistics.delivered >= 999 }
+        try await eventually("one event is rejected") { provider.statistics.refused == 1 }
+        let report = try #require(reports.of(.eventRefused).first)
+        #expect(reports.of(.eventRefused).count == 1 && report.events == 1 && report.event == "N")
+        #expect(report.message.contains("HTTP \(status)"), "\(report.message)")
+        #expect(server.requests.count <= 15, "one of 1000 events is found in a few requests")
+        #expect(provider.statistics.dropped == 0 && provider.statistics.inMemory == 0)
+    }
+
+    @Test func `a request that is too large is sent again in smaller ones, and so are the next`() async throws {
+        let server = try ScriptedServer([
+            .respond { request in .status(request.body.count > 20_000 ? 413 : 200) }
+        ])
+        defer { server.stop() }
+        var options = try options(server)
+        options.flushInterval = .seconds(3600)
+        let provider = HTTPProvider(options)
+        for number in 0..<1000 { provider.record(.numbered(number)) }
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        #expect(provider.statistics.delivered == 1000 && provider.statistics.refused == 0)
+        let delivered = server.requests.filter { $0.body.count <= 20_000 }
+        #expect(delivered.flatMap(numbers) == Array(0..<1000))
+        #expect(server.requests.count - delivered.count <= 4, "the provider remembers what was too large")
     }
 
     @Test func `limits hold, and dropped events are counted and reported`() async throws {
@@ -81,6 +121,7 @@ import Testing
         for number in 0..<8 { provider.record(.numbered(number)) }
         #expect(provider.statistics.dropped == 4)
         #expect(await provider.flush(until: .now + .milliseconds(30)) == .pending(events: 5))
+        #expect(reports.all.contains { $0.event == "N" && $0.message.contains("eventBytes") })
         try await eventually("the drops are reported") { reports.of(.eventsDropped).map(\.events).reduce(0, +) == 4 }
     }
 
@@ -98,15 +139,15 @@ import Testing
         }
         var seen = 0
         while case .post(let count) = outbox.next(now: .now, isFlushing: false) {
-            let lines = outbox.begin(lines: count)
-            #expect(HTTPBatch.body(lines, sentAt: Date()).count <= 10_000)
-            #expect(count <= 50)
-            for line in lines {
-                #expect(RecordedEvent(line: line)?.number == seen)
+            let block = outbox.begin(lines: count)
+            #expect(HTTPBatch.body(block.bytes, sentAt: Date()).count <= 10_000)
+            #expect(count <= 50 && block.lines == count)
+            for line in 0..<block.lines {
+                #expect(block.event(line)?.number == seen)
                 seen += 1
             }
-            let verdict = outbox.answered(.status(200, retryAfter: nil), lines: count, now: .now, using: &random)
-            #expect(verdict == .delivered(lines: count))
+            let verdict = outbox.answered(.status(200, retryAfter: nil), now: .now, using: &random)
+            #expect(verdict == .delivered(.init(lines: count, inMemory: count)))
         }
         #expect(seen == 1000)
         #expect(outbox.bytes == 0)
@@ -121,7 +162,7 @@ import Testing
         _ = outbox.append([1], now: now)
         #expect(outbox.next(now: now, isFlushing: true) == .post(lines: 1))
         _ = outbox.begin(lines: 1)
-        let verdict = outbox.answered(.status(429, retryAfter: .seconds(7)), lines: 1, now: now, using: &random)
+        let verdict = outbox.answered(.status(429, retryAfter: .seconds(7)), now: now, using: &random)
         #expect(verdict == .retry)
         #expect(outbox.next(now: now, isFlushing: true) == .wait(until: now + .seconds(7)))
     }

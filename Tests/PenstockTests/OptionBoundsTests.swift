@@ -28,6 +28,7 @@ import Testing
         options.eventBytes = number
         options.queueEvents = number
         options.queueBytes = number
+        options.spool = nil
         return options
     }
 
@@ -41,6 +42,25 @@ import Testing
         _ = await provider.flush(until: .now + .milliseconds(20))
         #expect(provider.statistics.accepted + provider.statistics.dropped == 3)
         #expect((number == .max) == (provider.statistics.dropped == 0))
+    }
+
+    @Test(arguments: numbers, durations)
+    func `an HTTP provider with a spool accepts options of every size`(number: Int, duration: Duration) async throws {
+        let server = try ScriptedServer([.status(503)])
+        defer { server.stop() }
+        var options = try options(number, duration, server)
+        let directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        options.spool = directory
+        options.spoolBytes = number
+        options.spoolSegmentBytes = number
+        options.adoptionInterval = duration
+        options.closingTimeout = .zero
+        let provider = HTTPProvider(options)
+        for number in 0..<3 { provider.record(.numbered(number)) }
+        _ = await provider.flush(until: .now + .milliseconds(20))
+        #expect(provider.statistics.accepted + provider.statistics.dropped == 3)
+        #expect(provider.statistics.spooledBytes > 0 || number != .max)
     }
 
     @Test(arguments: numbers, durations)

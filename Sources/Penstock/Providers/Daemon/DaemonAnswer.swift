@@ -2,7 +2,8 @@
 enum DaemonAnswer: Equatable {
     /// The total number of lines of this connection that are on disk or rejected.
     case acknowledged(Int)
-    case refused(messageID: String?, reason: String, detail: String)
+    /// - Parameter line: The number of the line on this connection, counted from 1; nil if it is missing.
+    case refused(line: Int?, messageID: String?, reason: String, detail: String)
     /// A line that is not part of the protocol.
     case unknown
 
@@ -25,7 +26,8 @@ enum DaemonAnswer: Equatable {
             return
         }
         self = .refused(
-            messageID: refusal["messageId"]?.string, reason: reason, detail: refusal["detail"]?.string ?? "")
+            line: refusal["line"]?.int, messageID: refusal["messageId"]?.string, reason: reason,
+            detail: refusal["detail"]?.string ?? "")
     }
 }
 

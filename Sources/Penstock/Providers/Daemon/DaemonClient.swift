@@ -61,7 +61,7 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
 
     // MARK: Threads that record
 
-    func record(_ line: [UInt8]) {
+    func record(_ line: [UInt8], at site: CallSite?) {
         lock.lock()
         let cost = line.count + 1
         guard state.statistics.inMemory < options.queueEvents, cost <= options.queueBytes - state.bytes,
@@ -71,7 +71,7 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
             wakeAndUnlock()
             return
         }
-        state.queue.append(line)
+        state.queue.append(line, at: site)
         state.bytes += cost
         state.statistics.inMemory += 1
         state.statistics.accepted += 1

@@ -19,7 +19,8 @@
 /// be lost. The spool is not synced: it survives the end of the process, but
 /// may not survive a power cut. Events that do not fit (``Options/queueEvents``, ``Options/queueBytes``,
 /// ``Options/spoolBytes``) are dropped, counted in ``statistics``, and reported as ``Diagnostic/Code/eventsDropped``.
-/// An event that the daemon rejects is reported with the daemon's reason and is not sent again.
+/// An event that the daemon rejects is reported with the daemon's reason and, if it was not spooled, its name and
+/// call site; it is not sent again.
 ///
 /// **After fork(2)**, the child process starts with an empty queue. It opens its own connection, and its own store in
 /// the spool, as soon as it records an event. The parent sends what the parent recorded before the fork. The
@@ -66,7 +67,7 @@ public final class DaemonProvider: AnalyticsProvider, BlockingFlush {
 
     deinit { client.close() }
 
-    public func record(_ event: RecordedEvent) { client.record(event.json) }
+    public func record(_ event: RecordedEvent) { client.record(event.json, at: event.site) }
 
     public func attach(to diagnostics: DiagnosticsHandler) { client.attach(to: diagnostics) }
 

@@ -187,6 +187,20 @@ struct DaemonSession {
         }
     }
 
+    /// Returns an unacknowledged event that was sent on this connection, for diagnostics.
+    ///
+    /// - Parameter line: The number of its line on this connection, counted from 1.
+    /// - Returns: nil if the event is on disk, or the number is not one of an unacknowledged line.
+    func event(line: Int) -> RecordedEvent? {
+        var first = acknowledged
+        for batch in window {
+            first -= batch.acknowledged
+            if line > first, line - first <= batch.lines { return batch.block?.event(line - first - 1) }
+            first += batch.lines
+        }
+        return nil
+    }
+
     /// The daemon has acknowledged this many lines in total on this connection.
     mutating func acknowledged(upTo lines: Int) throws(ProtocolViolation) -> Settled {
         var left = lines - acknowledged

@@ -4,8 +4,8 @@ final class DaemonWorker {
 
     /// The shortest interval between two reports of dropped events.
     private static let dropReports: Duration = .seconds(1)
-    /// How long to wait before a failed spool is tried again.
-    private static let spoolRetry: Duration = .seconds(5)
+    /// The number of bytes that are read from the spool and sent at once.
+    private static let spoolReadSize = 64 << 10
     /// The longest wait in one turn.
     private static let longestWait: Duration = .seconds(3600)
 
@@ -13,10 +13,7 @@ final class DaemonWorker {
     private let options: DaemonProvider.Options
     private let wake: Int32
     private var session: DaemonSession
-    private var spool: Spool?
-    private var spoolFailedAt: Instant?
-    private var isSpoolFull = false
-    private var adoptsAt: Instant
+    private let spool: ProviderSpool
     private var random = SystemRandomNumberGenerator()
 
     private var connection: Int32 = -1
@@ -37,7 +34,9 @@ final class DaemonWorker {
         self.client = client
         self.wake = wake
         options = client.options
-        adoptsAt = .now
+        spool = ProviderSpool(
+            directory: options.spoolOfSocket, maximumBytes: options.spoolBytes,
+            segmentBytes: options.spoolSegmentBytes, adoptionInterval: options.adoptionInterval)
         let spill = DaemonSession.Amount(lines: options.queueEvents / 4, bytes: options.queueBytes / 4)
         session = DaemonSession(reconnect: options.reconnectDelay, spill: spill, now: .now)
     }
@@ -45,7 +44,7 @@ final class DaemonWorker {
     func run() {
         while !turn(now: .now) {}
         client.closeConnection()
-        spool?.close()
+        spool.close()
     }
 
     /// - Returns: Whether this was the last turn.
@@ -55,11 +54,12 @@ final class DaemonWorker {
         if !turn.blocks.isEmpty { hasLingered = false }
         if turn.isClosing, closesAt == nil { closesAt = now + options.closingTimeout }
         reportDrops(now: now)
-        if now >= adoptsAt { adopt(now: now) }
+        if spool.adoptIfDue(now, isWaiting: session.isWaiting) { noteSpool() }
         if turn.isPurging { purge(now: now) }
 
         let isDue = [turn.deadline, closesAt].contains { $0.map { $0 <= now } ?? false }
-        let action = session.next(now: now, disk: disk(now), mustSpool: isDue)
+        let disk = DaemonSession.Disk(unsent: spool.unsent, hasRoom: spool.hasRoom(now))
+        let action = session.next(now: now, disk: disk, mustSpool: isDue)
         let worked = perform(action, now: now)
         if isDue, action != .spool { client.answerFlushes(now: now) }
         if turn.isClosing, isDone || (isDue && action != .spool && closesAt.map { $0 <= now } ?? false), end() {
@@ -69,12 +69,12 @@ final class DaemonWorker {
         var until = [turn.deadline, closesAt, lastDrops].compactMap { $0 }.min() ?? now + Self.longestWait
         if case .wait(let time?) = action { until = min(until, time) }
         // While the daemon is unreachable, adoption can wait.
-        if session.link == .up { until = min(until, adoptsAt) }
+        if session.link == .up { until = min(until, spool.adoptsAt) }
         rest(now: now, until: until, worked: worked, isClosing: turn.isClosing)
         return false
     }
 
-    private var isDone: Bool { session.isIdle && spool?.bytes ?? 0 == 0 }
+    private var isDone: Bool { session.isIdle && spool.bytes == 0 }
 
     private func end() -> Bool {
         guard client.workerEnds() else { return false }
@@ -155,8 +155,8 @@ final class DaemonWorker {
         connection = -1
         outgoing = []
         let (spooledLines, memory) = session.disconnected(now: now, using: &random)
-        spool?.acknowledge(lines: spooledLines)
-        spool?.rewind()
+        spool.acknowledge(lines: spooledLines)
+        spool.rewind()
         client.note { $0.isConnected = false }
         client.release(memory)
         noteSpool()
@@ -215,17 +215,19 @@ final class DaemonWorker {
                 }
                 hasReportedOutage = false
                 if settled.spooled > 0 {
-                    spool?.acknowledge(bytes: settled.spooled)
+                    spool.acknowledge(bytes: settled.spooled)
                     noteSpool()
                 }
                 client.note { $0.acknowledged += settled.lines }
                 client.release(settled.memory, reusing: settled.blocks)
-            case .refused(let messageID, let reason, let detail):
+            case .refused(let line, let messageID, let reason, let detail):
                 client.note { $0.refused += 1 }
+                let id = messageID.map { "messageId \($0)" } ?? "no messageId"
+                let problem = "was refused by the daemon (\(id)): \(reason): \(detail)"
+                let event = line.flatMap { session.event(line: $0) }
                 client.report(
-                    Diagnostic(
-                        .eventRefused,
-                        "the daemon refused event \(messageID ?? "(without messageId)"): \(reason): \(detail)"))
+                    event.map { Diagnostic(.eventRefused, about: $0, problem) }
+                        ?? Diagnostic(.eventRefused, "an event \(problem)"))
             case .unknown:
                 return disconnect("\(options.socket): the answer is not Penstock's protocol", now: .now)
             }
@@ -234,62 +236,29 @@ final class DaemonWorker {
 
     // MARK: The spool
 
-    private func disk(_ now: Instant) -> DaemonSession.Disk {
-        let mayTry = spoolFailedAt.map { $0.duration(to: now) >= Self.spoolRetry } ?? true
-        return DaemonSession.Disk(unsent: spool?.unsent ?? 0, hasRoom: options.spool != nil && !isSpoolFull && mayTry)
-    }
-
-    private func adopt(now: Instant) {
-        adoptsAt = options.spool == nil ? now + Self.longestWait : now + options.adoptionInterval
-        guard let directory = options.spoolOfSocket, Spool.exists(directory) else { return }
-        guard !session.isWaiting else {
-            adoptsAt = now + options.adoptionInterval / 10
-            return
-        }
-        if spool == nil { openSpool(directory) }
-        spool?.adopt()
-        noteSpool()
-    }
-
-    private func openSpool(_ directory: String) {
-        spool = Spool(directory: directory, maximumBytes: options.spoolBytes, segmentBytes: options.spoolSegmentBytes)
-    }
-
     private func spoolOldest(now: Instant) {
-        guard let (block, wasSent) = session.oldestInMemory, let directory = options.spoolOfSocket else { return }
-        if spool == nil { openSpool(directory) }
-        switch spool?.append(block.bytes, wasSent: wasSent) ?? .failed(code: lastSystemError()) {
+        guard let (block, wasSent) = session.oldestInMemory else { return }
+        switch spool.append(block.bytes, wasSent: wasSent, now: now) {
         case .done:
-            spoolFailedAt = nil
             session.spooledOldest()
             noteSpool()
             client.release(
                 DaemonSession.Amount(lines: block.lines, bytes: block.bytes.count),
                 reusing: wasSent ? [] : [block.bytes])
-        case .full: isSpoolFull = true
-        case .failed(let code):
-            if spoolFailedAt == nil {
-                let problem = "cannot write to the spool \(directory): \(systemErrorText(code))"
-                client.report(
-                    Diagnostic(
-                        .spoolFailed, "\(problem); events stay in memory; free disk space or choose another directory",
-                        events: session.memory.lines))
-            }
-            spoolFailedAt = now
+        case .full: break
+        case .failed(let problem?):
+            client.report(Diagnostic(.spoolFailed, problem, events: session.memory.lines))
+        case .failed(nil): break
         }
     }
 
     private func sendSpooled() {
-        guard let lines = spool?.next() else {
-            let bytes = spool?.skipUnreadable() ?? 0
+        guard let lines = spool.next(Self.spoolReadSize) else {
+            let (bytes, problem) = spool.skipUnreadable()
             // The skipped bytes count as sent. They are acknowledged together with the lines that follow.
             session.begin(lines: 0, bytes: bytes, block: nil)
             session.finishedSending()
-            client.report(
-                Diagnostic(
-                    .eventsDropped,
-                    "cannot read \(bytes) bytes of events in \(options.spoolOfSocket ?? "the spool"); "
-                        + "they were dropped"))
+            client.report(Diagnostic(.eventsDropped, problem))
             return
         }
         session.begin(lines: lines.lines, bytes: lines.bytes.count, block: nil)
@@ -297,8 +266,7 @@ final class DaemonWorker {
     }
 
     private func noteSpool() {
-        let bytes = spool?.bytes ?? 0
-        isSpoolFull = false
+        let bytes = spool.bytes
         client.note { $0.spooledBytes = bytes }
     }
 
@@ -309,9 +277,7 @@ final class DaemonWorker {
         outgoing = []
         client.note { $0.isConnected = false }
         let amount = session.purge(now: now)
-        if spool == nil, let directory = options.spoolOfSocket, Spool.exists(directory) { openSpool(directory) }
-        spool?.adopt()
-        spool?.purge()
+        spool.purge()
         noteSpool()
         client.note { $0.purged += amount.lines }
         client.release(amount)

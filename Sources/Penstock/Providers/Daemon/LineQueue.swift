@@ -1,19 +1,36 @@
 /// Consecutive whole lines, each with its line feed.
-struct LineBlock: Sendable, Equatable {
-    var bytes: [UInt8]
-    var lines: Int
+package struct LineBlock: Sendable, Equatable {
+    package var bytes: [UInt8]
+    package var lines: Int
+    /// For each line the place of the call that recorded it; empty if the lines were read from disk.
+    package var sites: [CallSite?] = []
+
+    package init(bytes: [UInt8], lines: Int, sites: [CallSite?] = []) {
+        self.bytes = bytes
+        self.lines = lines
+        self.sites = sites
+    }
 
     /// Removes lines from the front.
     mutating func removeFirst(lines count: Int) {
         guard count > 0 else { return }
         bytes.removeFirst(bytes.length(ofLines: count))
         lines -= min(count, lines)
+        sites.removeFirst(min(count, sites.count))
+    }
+
+    /// Returns the event of a line, counted from 0; nil if the line does not exist.
+    package func event(_ line: Int) -> RecordedEvent? {
+        guard (0..<lines).contains(line) else { return nil }
+        let rest = bytes[bytes.length(ofLines: line)...]
+        return RecordedEvent(
+            line: Array(rest.prefix { $0 != UInt8(ascii: "\n") }), at: line < sites.count ? sites[line] : nil)
     }
 }
 
 extension [UInt8] {
     /// Returns the length of the first `count` lines in bytes, including line feeds.
-    func length(ofLines count: Int) -> Int {
+    package func length(ofLines count: Int) -> Int {
         let bytes = span
         var left = count
         var position = 0
@@ -38,7 +55,7 @@ struct LineQueue {
 
     var isEmpty: Bool { blocks.isEmpty }
 
-    mutating func append(_ line: [UInt8]) {
+    mutating func append(_ line: [UInt8], at site: CallSite?) {
         let fits = blocks.last.map { $0.bytes.count + line.count < Self.blockSize } ?? false
         if !fits {
             var bytes = spare.popLast() ?? []
@@ -49,6 +66,7 @@ struct LineQueue {
         blocks[last].bytes.append(contentsOf: line)
         blocks[last].bytes.append(UInt8(ascii: "\n"))
         blocks[last].lines += 1
+        blocks[last].sites.append(site)
     }
 
     mutating func takeAll() -> [LineBlock] {

@@ -13,13 +13,10 @@
     import Darwin
 #endif
 
-/// Events on disk, for as long as the daemon does not take them: first those left by earlier processes, then this
+/// Events on disk, for as long as the receiver does not take them: first those left by earlier processes, then this
 /// process's own. Several processes may share the directory. Each appends to its own store, and adopts the stores
 /// of processes that have ended. Use it from one thread.
 final class Spool {
-    /// The number of bytes that are read and sent at once.
-    static let readSize = 64 << 10
-
     private let directory: String
     private let maximumBytes: Int
     private let segmentBytes: Int
@@ -88,7 +85,7 @@ final class Spool {
         case failed(code: Int32)
     }
 
-    /// - Parameter wasSent: Whether the lines are already in flight to the daemon.
+    /// - Parameter wasSent: Whether the lines are already in flight.
     func append(_ lines: [UInt8], wasSent: Bool) -> Appending {
         guard bytes + lines.count <= maximumBytes else { return .full }
         guard let store = own(), store.append(lines) else { return .failed(code: errno) }
@@ -96,9 +93,9 @@ final class Spool {
         return .done
     }
 
-    /// Returns the next unsent lines.
+    /// Returns the next unsent lines, about the given number of bytes.
     /// - Returns: nil if they cannot be read.
-    func next() -> LineBlock? { stores.first { $0.unsent > 0 }?.next(Self.readSize) }
+    func next(_ bytes: Int) -> LineBlock? { stores.first { $0.unsent > 0 }?.next(bytes) }
 
     /// Skips unsent lines that cannot be read.
     /// - Returns: How many bytes were skipped.

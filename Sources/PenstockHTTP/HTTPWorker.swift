@@ -1,0 +1,230 @@
+import Foundation
+import Penstock
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// Performs the decisions of `HTTPOutbox` in its own thread: requests, spool and clock.
+final class HTTPWorker {
+    typealias Instant = ContinuousClock.Instant
+
+    /// The shortest interval between two reports of dropped events.
+    private static let dropReports: Duration = .seconds(1)
+    /// The longest wait in one turn.
+    private static let longestWait: Duration = .seconds(3600)
+    /// The largest `Retry-After` in seconds that is read.
+    private static let longestRetryAfter: Int64 = 1_000_000
+
+    private let client: HTTPClient
+    private let options: HTTPProvider.Options
+    private let session: URLSession
+    private let spool: ProviderSpool
+    private var random = SystemRandomNumberGenerator()
+    /// The lines of the current request.
+    private var current: LineBlock?
+    /// Whether the current outage has been reported.
+    private var hasReportedOutage = false
+    private var dropsReportedAt: Instant?
+    private var closesAt: Instant?
+
+    init(_ client: HTTPClient) {
+        self.client = client
+        options = client.options
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.timeoutIntervalForRequest = options.timeout / .seconds(1)
+        session = URLSession(configuration: configuration)
+        spool = ProviderSpool(
+            directory: options.spoolOfService, maximumBytes: options.spoolBytes,
+            segmentBytes: options.spoolSegmentBytes, adoptionInterval: options.adoptionInterval)
+    }
+
+    func run() {
+        while !turn(now: .now) {}
+        spool.close()
+        session.invalidateAndCancel()
+    }
+
+    /// - Returns: Whether this was the last turn.
+    private func turn(now: Instant) -> Bool {
+        let turn = client.beginTurn()
+        if turn.isClosing, closesAt == nil { closesAt = now + options.closingTimeout }
+        reportDrops(now: now)
+        if turn.isPurging { purge() }
+        if let answer = turn.answer { settle(answer, now: now) }
+        if spool.adoptIfDue(now, isWaiting: current != nil) { noteSpool() }
+
+        let isDue = [turn.deadline, closesAt].contains { $0.map { $0 <= now } ?? false }
+        let isFlushing = client.isFlushing
+        let disk = HTTPOutbox.Disk(unsent: spool.unsent, hasRoom: spool.hasRoom(now))
+        let action = client.decide { outbox, _ in
+            outbox.next(now: now, isFlushing: isFlushing, disk: disk, mustSpool: isDue)
+        }
+        switch action {
+        case .spool: spoolOldest(now: now)
+        case .post(let count): post(client.decide { outbox, _ in outbox.begin(lines: count) })
+        case .postSpooled(let count): postSpooled(lines: count)
+        case .wait(let until):
+            if isDue { client.answerFlushes(now: now) }
+            if turn.isClosing, isDone || closesAt.map({ $0 <= now }) ?? false {
+                end()
+                return true
+            }
+            let times = [until, turn.deadline, closesAt, lastDrops, spool.adoptsAt, now + Self.longestWait]
+            client.wait(until: times.compactMap { $0 }.filter { $0 > now }.min() ?? now)
+        }
+        return false
+    }
+
+    private var isDone: Bool { client.decide { outbox, _ in outbox.count == 0 } && spool.bytes == 0 }
+
+    private func end() {
+        let lost = client.workerEnds()
+        guard lost > 0 else { return }
+        client.report(
+            Diagnostic(
+                .eventsDropped,
+                "\(lost) \(lost == 1 ? "event was" : "events were") lost when the provider was released: "
+                    + "neither delivered nor spooled; flush the provider before you release it",
+                events: lost))
+    }
+
+    // MARK: Requests
+
+    private func post(_ block: LineBlock) {
+        current = block
+        var request = URLRequest(url: options.service.appendingPathComponent("v1/batch"))
+        request.httpMethod = "POST"
+        request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        request.setValue("\(Library.name)/\(Library.version)", forHTTPHeaderField: "User-Agent")
+        request.setValue(
+            "Basic " + Data((options.writeKey + ":").utf8).base64EncodedString(), forHTTPHeaderField: "Authorization")
+        request.httpBody = Data(HTTPBatch.body(block.bytes, sentAt: Date()))
+        let client = client
+        session.dataTask(with: request) { _, response, error in
+            guard let response = response as? HTTPURLResponse else {
+                return client.take(.failed(error?.localizedDescription ?? "no response"))
+            }
+            let seconds = response.value(forHTTPHeaderField: "Retry-After").flatMap { Int64($0) } ?? -1
+            let isValid = (0...Self.longestRetryAfter).contains(seconds)
+            client.take(.status(response.statusCode, retryAfter: isValid ? .seconds(seconds) : nil))
+        }.resume()
+    }
+
+    private func settle(_ answer: HTTPOutbox.Answer, now: Instant) {
+        let block = current
+        current = nil
+        let verdict = client.decide { outbox, _ in outbox.answered(answer, now: now, using: &random) }
+        switch verdict {
+        case .delivered(let settled):
+            hasReportedOutage = false
+            release(settled) { $0.delivered += settled.lines }
+        case .refused(let settled):
+            release(settled) { $0.refused += settled.lines }
+            report(refusal: answer, of: block)
+        case .split: break
+        case .retry:
+            if !hasReportedOutage {
+                let place = options.spool == nil ? " in memory" : ""
+                client.report(
+                    Diagnostic(
+                        .unreachable, "\(options.service): \(Self.text(answer)); events are kept\(place) and retried",
+                        events: client.statistics.inMemory))
+            }
+            hasReportedOutage = true
+        }
+        // What was read and not sent, or not accepted, is sent next.
+        spool.rewind()
+    }
+
+    private func release(_ settled: HTTPOutbox.Settled, _ count: (inout HTTPProvider.Statistics) -> Void) {
+        if settled.onDisk > 0 {
+            spool.acknowledge(bytes: settled.onDisk)
+            noteSpool()
+        }
+        client.decide { _, numbers in
+            count(&numbers)
+            numbers.inMemory -= settled.inMemory
+        }
+        client.answerFlushes(now: nil)
+    }
+
+    private func report(refusal answer: HTTPOutbox.Answer, of block: LineBlock?) {
+        guard let block else { return }
+        let problem = "was rejected by \(options.service): \(Self.text(answer))"
+        if block.lines == 1, let event = block.event(0) {
+            client.report(Diagnostic(.eventRefused, about: event, problem))
+        } else {
+            // The other events of the request were purged.
+            client.report(Diagnostic(.eventRefused, "a batch \(problem)", events: block.lines))
+        }
+    }
+
+    private static func text(_ answer: HTTPOutbox.Answer) -> String {
+        switch answer {
+        case .status(401, _): "HTTP 401: check the write key"
+        case .status(let status, _): "HTTP \(status)"
+        case .failed(let problem): problem
+        }
+    }
+
+    // MARK: The spool
+
+    private func spoolOldest(now: Instant) {
+        let oldest = client.decide { outbox, _ in outbox.count > 0 ? outbox.oldest : nil }
+        guard let oldest else { return }
+        switch spool.append(oldest.block.bytes, wasSent: oldest.wasSent, now: now) {
+        case .done:
+            client.decide { outbox, numbers in numbers.inMemory -= outbox.spooled(oldest, now: now) }
+            noteSpool()
+            client.answerFlushes(now: nil)
+        case .full: break
+        case .failed(let problem?):
+            client.report(Diagnostic(.spoolFailed, problem, events: client.statistics.inMemory))
+        case .failed(nil): break
+        }
+    }
+
+    private func postSpooled(lines: Int) {
+        guard var block = spool.next(options.batchBytes) else {
+            let (bytes, problem) = spool.skipUnreadable()
+            spool.acknowledge(bytes: bytes)
+            noteSpool()
+            return client.report(Diagnostic(.eventsDropped, problem))
+        }
+        block.keep(lines: lines, bytes: options.batchBytes - HTTPBatch.overhead)
+        client.decide { outbox, _ in outbox.beginSpooled(lines: block.lines, bytes: block.bytes.count) }
+        post(block)
+    }
+
+    private func noteSpool() {
+        let bytes = spool.bytes
+        client.decide { _, numbers in numbers.spooledBytes = bytes }
+    }
+
+    private func purge() {
+        spool.purge()
+        client.decide { outbox, _ in outbox.purgedDisk() }
+        noteSpool()
+    }
+
+    // MARK: Dropped events
+
+    /// The time of the next report; nil if none is due.
+    private var lastDrops: Instant? { dropsReportedAt.map { $0 + Self.dropReports } }
+
+    private func reportDrops(now: Instant) {
+        if let due = lastDrops, now < due { return }
+        let drops = client.newDrops()
+        dropsReportedAt = drops > 0 ? now : nil
+        guard drops > 0 else { return }
+        let memory = "memory (queueEvents \(options.queueEvents), queueBytes \(options.queueBytes))"
+        let spool = "spool (\(options.spool == nil ? "not configured" : "spoolBytes \(options.spoolBytes)"))"
+        client.report(
+            Diagnostic(
+                .eventsDropped,
+                "\(drops) \(drops == 1 ? "event was" : "events were") dropped: no room in \(memory) and \(spool); "
+                    + "check that \(options.service) answers, or raise these limits",
+                events: drops))
+    }
+}

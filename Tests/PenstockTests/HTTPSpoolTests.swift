@@ -1,0 +1,198 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Penstock
+@testable import PenstockHTTP
+
+/// The spool of the provider for HTTP, with a service that fails, hangs and comes back.
+@Suite final class HTTPSpoolTests {
+    private let directory = "/tmp/penstock-test-\(UUID().uuidString.prefix(8))"
+
+    deinit { try? FileManager.default.removeItem(atPath: directory) }
+
+    private func options(_ server: ScriptedServer, key: String = "key") throws -> HTTPProvider.Options {
+        var options = HTTPProvider.Options(
+            service: try #require(URL(string: "http://127.0.0.1:\(server.port)")), writeKey: key,
+            environment: ["PENSTOCK_SPOOL": directory])
+        options.flushInterval = .milliseconds(1)
+        options.retryDelay = .milliseconds(1) ... .milliseconds(20)
+        options.closingTimeout = .milliseconds(50)
+        options.adoptionInterval = .milliseconds(50)
+        return options
+    }
+
+    private func numbers(_ server: ScriptedServer, from first: Int = 0) -> [Int] {
+        server.requests.dropFirst(first).flatMap { request in
+            let batch = JSONReader.value(of: request.body)?.dictionary?["batch"]?.array ?? []
+            return batch.compactMap { $0.dictionary?["properties"]?.dictionary?["number"]?.int }
+        }
+    }
+
+    private var files: [String] {
+        (FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []).filter {
+            $0.hasSuffix(".ndjson")
+        }
+    }
+
+    @Test func `events are spooled during an outage, and sent in order after it`() async throws {
+        let server = try ScriptedServer([.status(503)])
+        defer { server.stop() }
+        let provider = HTTPProvider(try options(server))
+        let reports = Reports()
+        provider.attach(to: reports.handler)
+        for number in 0..<500 { provider.record(.numbered(number)) }
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete, "they are on disk")
+        #expect(provider.statistics.inMemory == 0 && provider.statistics.spooledBytes > 0)
+        #expect(provider.statistics.delivered == 0)
+        let failed = server.requests.count
+        server.change(to: [.status(200)])
+        for number in 500..<600 { provider.record(.numbered(number)) }
+        try await eventually("all are delivered") { provider.statistics.delivered == 600 }
+        var seen: Set<Int> = []
+        let received = numbers(server, from: max(0, failed - 1)).filter { seen.insert($0).inserted }
+        #expect(received == Array(0..<600))
+        #expect(provider.statistics.spooledBytes == 0 && files.isEmpty)
+        #expect(reports.of(.unreachable).count == 1 && reports.of(.eventsDropped).isEmpty)
+    }
+
+    @Test func `the next process sends what an earlier one left, before its own events`() async throws {
+        let server = try ScriptedServer([.status(503)])
+        defer { server.stop() }
+        do {
+            let first = HTTPProvider(try options(server))
+            for number in 0..<50 { first.record(.numbered(number)) }
+            #expect(await first.flush(until: .now + .seconds(60)) == .complete)
+        }
+        let before = server.requests.count
+        server.change(to: [.status(200)])
+        let next = HTTPProvider(try options(server))
+        try await eventually("the events of the first provider are delivered without a call") {
+            next.statistics.delivered + (numbers(server, from: before).contains(49) ? 50 : 0) >= 50
+        }
+        next.record(.numbered(50))
+        #expect(await next.flush(until: .now + .seconds(60)) == .complete)
+        #expect(Set(numbers(server, from: before)) == Set(0...50))
+    }
+
+    @Test func `a released provider spools what the service does not take`() async throws {
+        let server = try ScriptedServer([.hang])
+        defer { server.stop() }
+        let reports = Reports()
+        do {
+            let provider = HTTPProvider(try options(server))
+            provider.attach(to: reports.handler)
+            for number in 0..<10 { provider.record(.numbered(number)) }
+        }
+        try await eventually("the events are on disk") { !files.isEmpty }
+        try await eventually("they are all there") {
+            try files.map { try String(contentsOfFile: "\(directory)/\($0)", encoding: .utf8) }.joined()
+                .split(separator: "\n").count == 10
+        }
+        #expect(reports.of(.eventsDropped).isEmpty)
+    }
+
+    @Test func `a flush ends at its deadline, with the events of a hanging request on disk`() async throws {
+        let server = try ScriptedServer([.hang])
+        defer { server.stop() }
+        let provider = HTTPProvider(try options(server))
+        for number in 0..<10 { provider.record(.numbered(number)) }
+        try await eventually("the request is there") { server.requests.count == 1 }
+        #expect(await provider.flush(until: .now + .milliseconds(20)) == .complete)
+        #expect(provider.statistics.inMemory == 0 && provider.statistics.spooledBytes > 0)
+    }
+
+    @Test func `events for another write key stay where they are`() async throws {
+        let server = try ScriptedServer([.status(503)])
+        defer { server.stop() }
+        do {
+            let provider = HTTPProvider(try options(server, key: "one"))
+            provider.record(.numbered(1))
+            #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        }
+        server.change(to: [.status(200)])
+        let before = server.requests.count
+        let other = HTTPProvider(try options(server, key: "two"))
+        other.record(.numbered(2))
+        #expect(await other.flush(until: .now + .seconds(60)) == .complete)
+        try await eventually("the event of the second key is delivered") { other.statistics.delivered == 1 }
+        let keys = server.requests.dropFirst(before).filter {
+            $0.headers["authorization"] == "Basic " + Data("two:".utf8).base64EncodedString()
+        }
+        #expect(keys.count == 1 && keys.allSatisfy { !$0.text.contains("\"number\":1,") })
+        #expect(!directory.contains("one"))
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        #expect(names.allSatisfy { !$0.contains("one") && !$0.contains("two") }, "no name shows a key")
+    }
+
+    @Test func `purge discards memory and disk, but not the request that is being sent`() async throws {
+        let server = try ScriptedServer([.status(503)])
+        defer { server.stop() }
+        let provider = HTTPProvider(try options(server))
+        for number in 0..<20 { provider.record(.numbered(number)) }
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        #expect(provider.statistics.spooledBytes > 0)
+        provider.purge()
+        try await eventually("the spool is empty") { provider.statistics.spooledBytes == 0 && files.isEmpty }
+        let before = server.requests.count
+        server.change(to: [.status(200)])
+        provider.record(.numbered(20))
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        try await eventually("the next event is delivered") { numbers(server, from: before).contains(20) }
+        let statistics = provider.statistics
+        #expect(statistics.inMemory == 0 && statistics.dropped == 0)
+    }
+
+    @Test func `purge in memory keeps the request that is being sent`() async throws {
+        let server = try ScriptedServer([.hang])
+        defer { server.stop() }
+        var options = try options(server)
+        options.spool = nil
+        options.batchEvents = 5
+        let provider = HTTPProvider(options)
+        for number in 0..<20 { provider.record(.numbered(number)) }
+        try await eventually("the request is there") { server.requests.count == 1 }
+        provider.purge()
+        let sent = numbers(server).count
+        #expect(provider.statistics.purged == 20 - sent)
+        #expect(provider.statistics.inMemory == sent)
+    }
+
+    @Test func `a spool that cannot be written is reported, and the events stay in memory`() async throws {
+        let server = try ScriptedServer([.status(503)])
+        defer { server.stop() }
+        var options = try options(server)
+        options.spool = "/proc/penstock"
+        let provider = HTTPProvider(options)
+        let reports = Reports()
+        provider.attach(to: reports.handler)
+        for number in 0..<10 { provider.record(.numbered(number)) }
+        #expect(await provider.flush(until: .now + .milliseconds(50)) == .pending(events: 10))
+        try await eventually("the failure is reported") { reports.of(.spoolFailed).count == 1 }
+        server.change(to: [.status(200)])
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        #expect(provider.statistics.delivered == 10)
+    }
+
+    @Test func `a full spool drops new events only, and counts them`() async throws {
+        let server = try ScriptedServer([.status(503)])
+        defer { server.stop() }
+        var options = try options(server)
+        options.spoolBytes = 2000
+        options.queueEvents = 10
+        let provider = HTTPProvider(options)
+        for number in 0..<200 {
+            provider.record(.numbered(number))
+            _ = await provider.flush(until: .now)
+        }
+        let statistics = provider.statistics
+        #expect(statistics.dropped > 0 && statistics.accepted + statistics.dropped == 200)
+        #expect(statistics.spooledBytes <= 2000)
+        server.change(to: [.status(200)])
+        try await eventually("every accepted event is delivered") {
+            provider.statistics.delivered == statistics.accepted
+        }
+        let received = numbers(server)
+        #expect(Set(0..<10).isSubset(of: received), "the oldest events are kept")
+    }
+}
