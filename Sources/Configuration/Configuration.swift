@@ -65,7 +65,7 @@ package struct Configuration: Sendable {
         package var maximumConsecutiveRefusals: Int = 1_000
         /// The most bytes buffered for all clients of the source: unfinished lines, unread responses, and lines that
         /// wait for their turn.
-        package var maximumBuffered: Int = 32 << 20
+        package var maximumBuffered: Int = 24 << 20
         /// The longest time that a client may take to finish a line.
         package var lineTimeout: Duration = .seconds(60)
         /// The longest time that a client may be idle; nil: forever.

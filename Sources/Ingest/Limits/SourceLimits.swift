@@ -28,7 +28,7 @@ package struct SourceLimits: Sendable, Equatable {
 
     package init(
         maximumEventSize: Int, maximumDepth: Int, maximumConnections: Int, maximumUnreadAnswers: Int,
-        maximumConnectionsPerUser: Int = 1000, maximumConsecutiveRefusals: Int = 1000, maximumBuffered: Int = 32 << 20,
+        maximumConnectionsPerUser: Int = 1000, maximumConsecutiveRefusals: Int = 1000, maximumBuffered: Int = 24 << 20,
         lineTimeout: Duration = .seconds(60), idleTimeout: Duration? = nil, rateLimit: ClientRateLimit? = nil,
         repairs: EventRepairs = [], keepsConnections: Bool = true
     ) {

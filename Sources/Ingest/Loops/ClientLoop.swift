@@ -5,8 +5,7 @@ import Synchronization
 /// A thread that serves clients. One thread serves those that send little, and others those that send much
 /// (`LightLoad`), so that the former need not wait for a processor either. A client moves between them.
 ///
-/// Each turn of a client has a bounded time and a bounded amount of memory. Ready connections wait in a queue that is
-/// fair between users. The loop serves them for about a millisecond, then polls the kernel for ready connections again.
+/// Ready connections wait in a queue that is fair between users. Each turn has a bounded time and amount of memory.
 final class ClientLoop: @unchecked Sendable {
     /// How long connections are served between two polls of the kernel.
     static let round = Duration.milliseconds(1)
@@ -14,6 +13,8 @@ final class ClientLoop: @unchecked Sendable {
     /// `shortestSweep`.
     private static let longestSweep = Duration.seconds(1)
     private static let shortestSweep = Duration.milliseconds(20)
+    /// How long orders are performed in a round: hundreds of connections may have to be closed at once.
+    private static let orderTime = Duration.microseconds(500)
     /// While this many connections wait for room in the journal, no other one tries.
     private static let mostStalled = 16
     /// How many connections are checked per round.
@@ -27,7 +28,7 @@ final class ClientLoop: @unchecked Sendable {
     private let pressure: RefusalPressure
     private let durableEnd: () -> UInt64
     private let placement: ClientPlacement
-    private let orders = Mutex<[Order]>([])
+    private let orders = OrderQueue()
     private let hasRoom = Atomic<Bool>(false)
     private let commits = CommitWaits()
 
@@ -76,7 +77,7 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: Other threads
 
     func post(_ order: Order) {
-        orders.withLock { $0.append(order) }
+        orders.post(order)
         poll.wake()
     }
 
@@ -117,6 +118,7 @@ final class ClientLoop: @unchecked Sendable {
 
     /// How long the thread may sleep; nil: until it is woken.
     private func timeout() -> Duration? {
+        if !orders.isEmpty { return .zero }
         let now = clock.now()
         if let end = rest.end { return queue.trustedCount > 0 ? .zero : max(.zero, end - now) }
         if !queue.isEmpty || !unswept.isEmpty { return .zero }
@@ -273,8 +275,7 @@ final class ClientLoop: @unchecked Sendable {
         }
     }
 
-    /// Stalled connections retry in the order in which they stalled. Parked connections follow once no connection is
-    /// stalled.
+    /// In the order in which they stalled. Parked connections follow once none is stalled.
     private func retryStalled() {
         let waiting = stalled
         for connection in waiting { serve(connection, at: clock.now()) }
@@ -318,12 +319,14 @@ final class ClientLoop: @unchecked Sendable {
 
     // MARK: Orders
 
+    /// Performs orders until the time of a round is over. The rest waits for the next round.
     private func performOrders() {
-        let orders = self.orders.withLock { orders in
-            defer { orders = [] }
-            return orders
+        orders.receive()
+        let end = clock.now() + Self.orderTime
+        while let order = orders.next() {
+            perform(order)
+            if clock.now() >= end { break }
         }
-        for order in orders { perform(order) }
     }
 
     private func perform(_ order: Order) {
@@ -385,6 +388,8 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Sends the last acknowledgements, then closes all connections.
     private func end() {
+        orders.receive()
+        while let order = orders.next() { perform(order) }
         acknowledge()
         let now = clock.now()
         while let connection = queue.next() { _ = connection.serve(&buffer, at: now, mayTake: false) }
