@@ -77,9 +77,11 @@ package struct SwiftGenerator {
                     text.documentation(event.code.documentation)
                     text.availability(event.code.deprecation)
                     let type = "\(code.name).\(event.code.name)"
-                    text.block("public func \(kind)(_ \(kind): \(type))") { text in
-                        text.line("self.\(kind)(\(type).\(kind)Name, \(kind))")
+                    text.call("public func \(kind)(", ["_ \(kind): \(type)"] + Self.callSite, ") {")
+                    text.indented { text in
+                        text.line("self.\(kind)(\(type).\(kind)Name, \(kind), fileID: _fileID, line: _line)")
                     }
+                    text.line("}")
                 }
             }
         }
@@ -118,11 +120,17 @@ package struct SwiftGenerator {
         let arguments =
             members.map { "\(SwiftName.label($0.name)): \(SwiftName.quoted($0.name))" }
             + (code.allowsAdditional ? ["additionalProperties: additionalProperties"] : [])
-        let list = parameterList(members, of: code, within: type + ".")
+        let list = parameterList(members, of: code, within: type + ".") + callSite
         text.call("public func \(SwiftName.quoted(event.method))(", list, ") {")
-        text.indented { $0.call("events.track(\(type)(", arguments, "))") }
+        text.indented { text in
+            text.call("let _event = \(type)(", arguments, ")")
+            text.line("events.track(_event, fileID: _fileID, line: _line)")
+        }
         text.line("}")
     }
+
+    /// The place of the application's call, for diagnostics. No member's name begins with `_` and a letter.
+    private static let callSite = ["_fileID: StaticString = #fileID", "_line: UInt = #line"]
 
     // MARK: Structs
 

@@ -57,7 +57,9 @@ import Testing
                         @available(*, deprecated)
                         public var oldID: String?
                 """#))
-        #expect(text.contains("public func orderCompleted(total: Double) {"))
+        #expect(
+            text.contains(
+                "public func orderCompleted(total: Double, _fileID: StaticString = #fileID, _line: UInt = #line) {"))
     }
 
     @Test(arguments: [
