@@ -20,6 +20,14 @@ package protocol EventAppender: Sendable {
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, witness: (any AppendWitness)?
     ) -> AppendOutcome
 
+    /// The same journal, but the next commit may begin only when `submit` is called. For a thread that appends the
+    /// events of many clients in a row: each commit costs several switches of threads, and events appended together
+    /// share one.
+    var gathering: any EventAppender { get }
+
+    /// Lets the commit begin of what was appended to `gathering`.
+    func submit()
+
     /// The position after the last durable event. Never decreases.
     var durableEnd: UInt64 { get }
 
@@ -36,6 +44,8 @@ extension EventAppender {
         return outcome
     }
 
+    package var gathering: any EventAppender { self }
+    package func submit() {}
     package var obstacle: String? { nil }
 }
 

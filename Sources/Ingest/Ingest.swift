@@ -67,7 +67,7 @@ package final class Ingest: Sendable {
         let loops = try (0...min(max(count, 1), 254)).map { number in
             try ClientLoop(
                 number: number, isLight: number == 0, clock: clock, pressure: pressure, placement: placement,
-                durableEnd: { appender.durableEnd })
+                durableEnd: { appender.durableEnd }, submit: { appender.submit() })
         }
         let accepting = try AcceptLoop(
             clock: clock, descriptors: descriptors, pressure: pressure, placement: placement, keeper: keeper)
@@ -147,7 +147,7 @@ package final class Ingest: Sendable {
                 eventAdmissions: loops.map { _ in
                     SourceListener.LoopAdmission(
                         admission: EventAdmission(
-                            limits: limits, appender: appender, statistics: statistics, clock: clock,
+                            limits: limits, appender: appender.gathering, statistics: statistics, clock: clock,
                             inspector: inspector(), scrubber: scrubber()),
                         door: HTTPDoor(
                             access: current, requests: http.limits, limits: limits, limiter: limiter, clock: clock,

@@ -367,12 +367,16 @@ package final class Journal: Sendable {
     ///   - lane: the lane that the events come from, and the position behind them: stored with the events in one batch.
     ///     With a lane, there may be no events; then the end that is returned can be durable before the position is.
     ///   - witness: is told the end before the events can become durable.
+    ///   - wakesWriter: false: `wakeWriter` follows soon, and more events before it. They share a commit.
     package func append(
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition? = nil,
-        witness: (any AppendWitness)? = nil
+        witness: (any AppendWitness)? = nil, wakesWriter: Bool = true
     ) -> JournalAppend {
-        queue.append(bytes, events: events, from: origin, lane: lane, witness: witness)
+        queue.append(bytes, events: events, from: origin, lane: lane, witness: witness, announces: wakesWriter)
     }
+
+    /// Wakes the writer for events that were appended without. Any thread.
+    package func wakeWriter() { queue.announce() }
 
     /// The position after the last event that readers may see. Only grows.
     package var durableEnd: UInt64 { ends.durable }
@@ -387,13 +391,5 @@ package final class Journal: Sendable {
     /// A reader that starts at `position`, or at the first event kept if that is later.
     package func makeReader(from position: UInt64) -> JournalReader {
         JournalReader(context, segments, quarantine, recent, from: position)
-    }
-
-    // MARK: - Dead letters
-
-    /// Opens the dead letters of one destination.
-    /// - Parameter limit: the maximum of bytes that they may take.
-    package func deadLetters(of destination: String, limit: Int) throws(JournalError) -> DeadLetterStore {
-        try DeadLetterStore(context, quarantine, destination: destination, limit: limit)
     }
 }

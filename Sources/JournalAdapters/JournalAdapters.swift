@@ -12,19 +12,28 @@ import Journal
 
 package struct JournalAppender: EventAppender {
     private let journal: Journal
+    private var wakesWriter = true
 
     package init(journal: Journal) { self.journal = journal }
+
+    package var gathering: any EventAppender {
+        var other = self
+        other.wakesWriter = false
+        return other
+    }
+
+    package func submit() { journal.wakeWriter() }
 
     package func append(
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
     ) -> AppendOutcome {
-        outcome(journal.append(bytes, events: events, from: origin, lane: lane))
+        outcome(journal.append(bytes, events: events, from: origin, lane: lane, wakesWriter: wakesWriter))
     }
 
     package func append(
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, witness: (any AppendWitness)?
     ) -> AppendOutcome {
-        outcome(journal.append(bytes, events: events, from: origin, witness: witness))
+        outcome(journal.append(bytes, events: events, from: origin, witness: witness, wakesWriter: wakesWriter))
     }
 
     private func outcome(_ append: JournalAppend) -> AppendOutcome {

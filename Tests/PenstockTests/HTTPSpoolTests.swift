@@ -19,6 +19,7 @@ import Testing
         options.retryDelay = .milliseconds(1) ... .milliseconds(20)
         options.closingTimeout = .milliseconds(50)
         options.adoptionInterval = .milliseconds(50)
+        options.timeout = .seconds(3600)
         return options
     }
 
@@ -97,7 +98,7 @@ import Testing
         defer { server.stop() }
         let provider = HTTPProvider(try options(server))
         for number in 0..<10 { provider.record(.numbered(number)) }
-        try await eventually("the request is there") { server.requests.count == 1 }
+        try await eventually("the request is there") { server.requests.count >= 1 }
         #expect(await provider.flush(until: .now + .milliseconds(20)) == .complete)
         #expect(provider.statistics.inMemory == 0 && provider.statistics.spooledBytes > 0)
     }
@@ -151,7 +152,7 @@ import Testing
         options.batchEvents = 5
         let provider = HTTPProvider(options)
         for number in 0..<20 { provider.record(.numbered(number)) }
-        try await eventually("the request is there") { server.requests.count == 1 }
+        try await eventually("the request is there") { server.requests.count >= 1 }
         provider.purge()
         let sent = numbers(server).count
         #expect(provider.statistics.purged == 20 - sent)

@@ -55,20 +55,37 @@ struct HTTPAnswer {
     /// Why the whole request was refused; nil: it was not.
     var refusal: Refusal?
 
+    /// More bytes than most answers have before their bodies.
+    private static let usualHead = 160
+
     static let proceed: [UInt8] = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     /// - Parameters:
     ///   - date: the value of the Date field; nil: none.
     ///   - withoutBody: the request was HEAD.
     func write(to output: inout [UInt8], date: String?, withoutBody: Bool) {
-        var head = "HTTP/1.1 \(status.rawValue) \(status.phrase)\r\n"
-        if let date { head += "Date: \(date)\r\n" }
-        if status != .noContent { head += "Content-Type: \(contentType)\r\nContent-Length: \(body.count)\r\n" }
-        if let retryAfter { head += "Retry-After: \(retryAfter)\r\n" }
-        for (name, value) in fields { head += "\(name): \(value)\r\n" }
-        if closes { head += "Connection: close\r\n" }
-        head += "\r\n"
-        output += head.utf8
+        // Piece by piece: one text of them all would be copied as it grows.
+        output.reserveCapacity(output.count + Self.usualHead + body.count)
+        func line(_ name: String, _ value: String) {
+            output += name.utf8
+            output += ": ".utf8
+            output += value.utf8
+            output += "\r\n".utf8
+        }
+        output += "HTTP/1.1 ".utf8
+        output += String(status.rawValue).utf8
+        output += " ".utf8
+        output += status.phrase.utf8
+        output += "\r\n".utf8
+        if let date { line("Date", date) }
+        if status != .noContent {
+            line("Content-Type", contentType)
+            line("Content-Length", String(body.count))
+        }
+        if let retryAfter { line("Retry-After", String(retryAfter)) }
+        for (name, value) in fields { line(name, value) }
+        if closes { line("Connection", "close") }
+        output += "\r\n".utf8
         if !withoutBody { output += body }
     }
 

@@ -141,8 +141,7 @@ import CNIOLLHTTP
             value.removeAll(keepingCapacity: true)
         }
         guard let field = HTTPParser.field(named: name) else { return }
-        if head.fields[field] != nil { head.repeated.insert(field) }
-        head.fields[field] = Array(HTTPText.trimmed(value[...]))
+        if head.fields.set(field, Array(HTTPText.trimmed(value[...]))) { head.repeated.insert(field) }
     }
 
     private func endHead() {
@@ -171,7 +170,7 @@ import CNIOLLHTTP
         paused = .end
     }
 
-    private static let fields = HTTPField.allCases.map { (name: Array($0.rawValue.utf8), field: $0) }
+    private static let fields = HTTPField.allCases.map { (name: Array($0.name.utf8), field: $0) }
 
     /// Faster than a dictionary, which hashes every name byte by byte.
     private static func field(named name: [UInt8]) -> HTTPField? {

@@ -109,7 +109,7 @@ struct HTTPRequest {
             return refusal(.badRequest, "it has no Host field, which HTTP/1.1 requires")
         }
         if let field = HTTPField.allCases.first(where: head.repeated.contains) {
-            return refusal(.badRequest, "it has more than one \(field.rawValue) field")
+            return refusal(.badRequest, "it has more than one \(field.name) field")
         }
         if let host = head.fields[.host], !host.allSatisfy(HTTPText.isInHost) {
             return refusal(.badRequest, "its Host field is not a host with an optional port")

@@ -4,12 +4,43 @@ enum HTTPMethod: Sendable {
 }
 
 /// The header fields that are kept. All others are read and forgotten.
-enum HTTPField: String, Sendable, CaseIterable {
-    case host, authorization, expect, origin
-    case contentType = "content-type"
-    case contentEncoding = "content-encoding"
-    case transferEncoding = "transfer-encoding"
-    case requestedMethod = "access-control-request-method"
+enum HTTPField: Sendable, CaseIterable {
+    case host, authorization, expect, origin, contentType, contentEncoding, transferEncoding, requestedMethod
+
+    /// In lower case.
+    var name: String {
+        switch self {
+        case .host: "host"
+        case .authorization: "authorization"
+        case .expect: "expect"
+        case .origin: "origin"
+        case .contentType: "content-type"
+        case .contentEncoding: "content-encoding"
+        case .transferEncoding: "transfer-encoding"
+        case .requestedMethod: "access-control-request-method"
+        }
+    }
+}
+
+/// The values of header fields. There are so few that a search is faster than a dictionary's hash.
+struct HTTPFields: Sendable {
+    private var entries: [(field: HTTPField, value: [UInt8])] = []
+
+    subscript(field: HTTPField) -> [UInt8]? { entries.first { $0.field == field }?.value }
+
+    /// Sets or replaces a field's value.
+    /// - Returns: whether it had one.
+    mutating func set(_ field: HTTPField, _ value: [UInt8]) -> Bool {
+        guard let index = entries.firstIndex(where: { $0.field == field }) else {
+            entries.append((field, value))
+            return false
+        }
+        entries[index].value = value
+        return true
+    }
+
+    /// Bytes of memory of the values.
+    var heldBytes: Int { entries.reduce(0) { $0 + $1.value.capacity } }
 }
 
 /// A request line and its header fields.
@@ -17,7 +48,7 @@ struct HTTPRequestHead: Sendable {
     var method = HTTPMethod.other
     /// As sent.
     var target: [UInt8] = []
-    var fields: [HTTPField: [UInt8]] = [:]
+    var fields = HTTPFields()
     /// Fields that were sent more than once. Only the last value is kept.
     var repeated: Set<HTTPField> = []
     var version = (major: UInt8(1), minor: UInt8(1))
@@ -27,7 +58,7 @@ struct HTTPRequestHead: Sendable {
     var isChunked = false
 
     /// Bytes of memory that depend on what the client sends.
-    var heldBytes: Int { fields.values.reduce(target.capacity) { $0 + $1.capacity } }
+    var heldBytes: Int { target.capacity + fields.heldBytes }
 
     /// The path without the query. Of an absolute target (RFC 9112, section 3.2.2), the part behind the authority.
     var path: ArraySlice<UInt8> {

@@ -137,6 +137,7 @@ struct UserConnections {
         holding.lastByte = lastByte
         holding.isIdle = isIdle
         holdings[connection] = holding
+        if change == 0 { return nil }
         users[holding.user]?.bytes += change
         bytes += change
         let total = users[holding.user]?.bytes ?? 0

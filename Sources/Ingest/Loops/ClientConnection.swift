@@ -61,7 +61,7 @@ final class ClientConnection {
     /// A newer connection takes its place, or the client was silent for too long. It is closed once everything that the
     /// client sent is processed.
     var isLeaving = false
-    private(set) var conduct = Conduct()
+    var conduct = Conduct()
     /// The journal position that the loop has noted for its latest unacknowledged lines.
     var notedEnd: UInt64 = 0
     private(set) var lastByte: Instant

@@ -15,8 +15,6 @@ final class ClientLoop: @unchecked Sendable {
     private static let shortestSweep = Duration.milliseconds(20)
     /// How long orders are performed in a round: hundreds of connections may have to be closed at once.
     private static let orderTime = Duration.microseconds(500)
-    /// While this many connections wait for room in the journal, no other one tries.
-    private static let mostStalled = 16
     /// How many connections are checked per round.
     private static let sweptAtOnce = 1024
 
@@ -27,6 +25,9 @@ final class ClientLoop: @unchecked Sendable {
     private let clock: any Clock
     private let pressure: RefusalPressure
     private let durableEnd: () -> UInt64
+    /// Lets the journal commit the events of a round.
+    private let submit: () -> Void
+    private var hasServed = false
     private let placement: ClientPlacement
     private let orders = OrderQueue()
     private let hasRoom = Atomic<Bool>(false)
@@ -45,8 +46,7 @@ final class ClientLoop: @unchecked Sendable {
     // The state below belongs to the loop's own thread.
     private var connections: [UInt64: ClientConnection] = [:]
     private var queue = FairQueue<ClientConnection>()
-    private var stalled: [ClientConnection] = []
-    private var parked: [ClientConnection] = []
+    private var waiting = StalledClients()
     private var buffer = [UInt8](repeating: 0, count: ClientConnection.largeRead)
     private var found: [SocketPoll.Readiness] = []
     private var bells: [Doorbell] = []
@@ -62,7 +62,7 @@ final class ClientLoop: @unchecked Sendable {
 
     init(
         number: Int, isLight: Bool, clock: any Clock, pressure: RefusalPressure, placement: ClientPlacement,
-        durableEnd: @escaping () -> UInt64
+        durableEnd: @escaping () -> UInt64, submit: @escaping () -> Void
     ) throws(SystemError) {
         poll = try SocketPoll()
         self.number = number
@@ -71,6 +71,7 @@ final class ClientLoop: @unchecked Sendable {
         self.pressure = pressure
         self.placement = placement
         self.durableEnd = durableEnd
+        self.submit = submit
         nextSweep = clock.now() + Self.longestSweep
     }
 
@@ -106,8 +107,9 @@ final class ClientLoop: @unchecked Sendable {
             resumeThrottled()
             if hasRoom.exchange(false, ordering: .sequentiallyConsistent) { retryStalled() }
             serveRound()
+            submitServed()
             sweep()
-            busy.store(!queue.isEmpty || !stalled.isEmpty || !parked.isEmpty || !throttled.isEmpty, ordering: .relaxed)
+            busy.store(!queue.isEmpty || !waiting.isEmpty || !throttled.isEmpty, ordering: .relaxed)
             if queue.isEmpty {
                 for bell in bells { bell.ring() }
                 bells = []
@@ -166,16 +168,22 @@ final class ClientLoop: @unchecked Sendable {
         if turn(of: connection, at: now) == .more { enqueue(connection) }
     }
 
+    private func submitServed() {
+        if hasServed { submit() }
+        hasServed = false
+    }
+
     /// - Returns: `more`: the caller queues it again.
     private func turn(of connection: ClientConnection, at now: Instant) -> ClientConnection.Outcome {
+        hasServed = true
         let outcome = connection.serve(
-            &buffer, at: now, mayTake: mayTake(connection), defersLargeBodies: isLight && otherLoop != nil)
+            &buffer, at: now, mayTake: waiting.mayTake(connection), defersLargeBodies: isLight && !readsLast)
         memory.freed(connection.takeFreedBytes())
         if outcome != .stalled { leaveStalled(connection) }
         switch outcome {
         case .more, .waits: break
-        case .stalled: if !connection.isStalledInLoop { stall(connection) }
-        case .parked: if !connection.isParked { park(connection) }
+        case .stalled: waiting.stall(connection)
+        case .parked: waiting.park(connection)
         case .throttled(let until): throttled.add(connection.id, until: until)
         case .closed: remove(connection)
         }
@@ -189,19 +197,6 @@ final class ClientLoop: @unchecked Sendable {
         if commits.add(connection.id, end: end, durableEnd: durableEnd) { poll.wake() }
     }
 
-    /// Whether a connection's events may be offered to the journal, although those of another one had no room. A few
-    /// events may find some that a large group did not. It keeps no room from the other one, which is the first to try
-    /// again when the journal has taken what is queued.
-    private func mayTake(_ connection: ClientConnection) -> Bool {
-        stalled.isEmpty || connection.isStalledInLoop
-            || (connection.conduct.standing == .light && stalled.count < Self.mostStalled)
-    }
-
-    private func stall(_ connection: ClientConnection) {
-        connection.isStalledInLoop = true
-        stalled.append(connection)
-    }
-
     private func resumeThrottled() {
         guard throttled.next != nil else { return }
         for id in throttled.takeDue(at: clock.now()) {
@@ -209,26 +204,8 @@ final class ClientLoop: @unchecked Sendable {
         }
     }
 
-    private func park(_ connection: ClientConnection) {
-        connection.isParked = true
-        parked.append(connection)
-    }
-
-    /// The connection no longer waits for room. If it was the last one, the parked connections continue.
     private func leaveStalled(_ connection: ClientConnection) {
-        guard connection.isStalledInLoop else { return }
-        connection.isStalledInLoop = false
-        stalled.removeAll { $0 === connection }
-        if stalled.isEmpty { unpark() }
-    }
-
-    private func unpark() {
-        let others = parked
-        parked = []
-        for connection in others {
-            connection.isParked = false
-            enqueue(connection)
-        }
+        for other in waiting.leave(connection) { enqueue(other) }
     }
 
     private func remove(_ connection: ClientConnection) {
@@ -277,14 +254,14 @@ final class ClientLoop: @unchecked Sendable {
 
     /// In the order in which they stalled. Parked connections follow once none is stalled.
     private func retryStalled() {
-        let waiting = stalled
-        for connection in waiting { serve(connection, at: clock.now()) }
+        for connection in waiting.stalled { serve(connection, at: clock.now()) }
     }
 
     // MARK: Connections
 
     private func add(_ connection: ClientConnection) {
         if isLight, load.excludes(connection.user, at: clock.now()), let target = otherLoop {
+            connection.conduct.isTurnedAway()
             connection.assign(toLoop: target.number)
             return target.post(.add([connection]))
         }
@@ -375,7 +352,7 @@ final class ClientLoop: @unchecked Sendable {
         if now >= nextSweep, unswept.isEmpty {
             nextSweep = now + sweepInterval
             unswept = Array(connections.keys)
-            parked.removeAll { !$0.isOpen }
+            waiting.forgetClosed()
             memory.check(connections: connections.count, at: now)
         }
         for id in unswept.suffix(Self.sweptAtOnce) {
@@ -393,6 +370,7 @@ final class ClientLoop: @unchecked Sendable {
         acknowledge()
         let now = clock.now()
         while let connection = queue.next() { _ = connection.serve(&buffer, at: now, mayTake: false) }
+        submit()
         for connection in connections.values { connection.leaveToNext() }
         connections = [:]
         for bell in bells { bell.ring() }

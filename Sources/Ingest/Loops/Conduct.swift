@@ -23,6 +23,9 @@ struct Conduct {
 
     var standing: Standing { !isTrusted ? .other : isLight ? .light : .trusted }
 
+    /// The loop for clients that send little does not take it now: it is not to be asked again soon.
+    mutating func isTurnedAway() { lightTurns = 0 }
+
     /// - Parameter hasMore: the turn has left input that was read.
     mutating func note(_ turn: TurnBudget, hasMore: Bool) {
         lightTurns = turn.bytes <= Self.lightTurn && !hasMore ? min(lightTurns + 1, Self.lightTurnsToReturn) : 0

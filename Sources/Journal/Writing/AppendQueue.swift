@@ -19,6 +19,8 @@ final class AppendQueue: Sendable {
         /// Never reset: the journal is stopping.
         var isEnded = false
         var waiting = false
+        /// Whether the writer has been told of the events in the front buffer.
+        var isAnnounced = false
     }
 
     private let state: Mutex<State>
@@ -47,9 +49,10 @@ final class AppendQueue: Sendable {
                 closed: nil))
     }
 
+    /// - Parameter announces: whether the writer is woken; otherwise `announce` must follow soon.
     func append(
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?,
-        witness: (any AppendWitness)? = nil
+        witness: (any AppendWitness)? = nil, announces: Bool = true
     ) -> JournalAppend {
         guard !events.isEmpty || lane != nil else { return .queued(end: next) }
         if let lane,
@@ -76,7 +79,7 @@ final class AppendQueue: Sendable {
                         + " \(capacity) bytes per append (journal.queue, journal.segment_size)"))
         }
         let now = clock.wallClock()
-        var isFirst = false
+        var isNews = false
         let outcome = state.withLock { state -> JournalAppend in
             if state.isEnded { return .refused(Refusal(reason: .journalFull, detail: "the daemon is stopping")) }
             if let shortage = state.closed ?? (state.front.count + space > state.room ? state.shortage : nil) {
@@ -96,7 +99,8 @@ final class AppendQueue: Sendable {
                             + " many lanes (partitions, files), or all sources together have; a larger"
                             + " journal.segment_size has room for more"))
             }
-            isFirst = state.front.count == 0
+            isNews = announces && !state.isAnnounced
+            if isNews { state.isAnnounced = true }
             // Before the writer can take the events: whoever survives this process knows of them.
             witness?.willQueue(upTo: state.next &+ UInt64(events.count))
             if let key, let lane {
@@ -110,9 +114,19 @@ final class AppendQueue: Sendable {
             state.next &+= UInt64(events.count)
             return .queued(end: state.next)
         }
-        // The writer takes the whole queue before it sleeps, so only the first append wakes it.
-        if isFirst { bell.ring() }
+        // The writer takes the whole queue before it sleeps, so it is woken once.
+        if isNews { bell.ring() }
         return outcome
+    }
+
+    /// Wakes the writer if events are queued of which it has not been told.
+    func announce() {
+        let isNews = state.withLock { state in
+            guard state.front.count > 0, !state.isAnnounced else { return false }
+            state.isAnnounced = true
+            return true
+        }
+        if isNews { bell.ring() }
     }
 
     // MARK: - The writer's side
@@ -125,6 +139,7 @@ final class AppendQueue: Sendable {
             state.spare = nil
             state.room -= full.count
             state.front = Self.emptied(empty, state.room)
+            state.isAnnounced = false
             return full
         }
     }
