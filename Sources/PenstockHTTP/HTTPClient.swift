@@ -192,7 +192,29 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
         condition.withLock { body(&outbox, &numbers) }
     }
 
-    var isFlushing: Bool { condition.withLock { isClosing || !flushes.isEmpty } }
+    /// What the worker does next, with what it needs for it.
+    enum Step {
+        /// Lines in memory, whose request has begun.
+        case post(LineBlock)
+        case postSpooled(lines: Int, bytes: Int)
+        case spool(HTTPOutbox.Piece)
+        case wait(until: Instant?)
+    }
+
+    /// Decides what to do next. A purge at any time afterwards finds that it has begun.
+    /// - Returns: nil: events on disk must be purged first, before anything is added to them.
+    func next(now: Instant, disk: HTTPOutbox.Disk, mustSpool: Bool) -> Step? {
+        condition.withLock {
+            if isPurging { return nil }
+            let isFlushing = isClosing || !flushes.isEmpty
+            switch outbox.next(now: now, isFlushing: isFlushing, disk: disk, mustSpool: mustSpool) {
+            case .spool: return .spool(outbox.oldest)
+            case .post(let count): return .post(outbox.begin(lines: count))
+            case .postSpooled(let count): return .postSpooled(lines: count, bytes: outbox.mostBytes)
+            case .wait(let until): return .wait(until: until)
+            }
+        }
+    }
 
     /// Receives the answer to a request, on any thread.
     func take(_ answer: HTTPOutbox.Answer) {
@@ -230,10 +252,13 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
     /// The worker ends. The client is not needed any more.
     /// - Returns: The number of events that are lost.
     func workerEnds() -> Int {
-        let lost = condition.withLock {
+        let (lost, waiting) = condition.withLock {
             numbers.dropped += outbox.count
-            return outbox.count
+            numbers.inMemory -= outbox.count
+            defer { flushes = [] }
+            return (outbox.count, flushes)
         }
+        for flush in waiting { flush.answer(lost > 0 ? .pending(events: lost) : .complete) }
         ProcessExit.shared.remove(self)
         return lost
     }

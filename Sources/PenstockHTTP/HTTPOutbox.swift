@@ -65,6 +65,10 @@ struct HTTPOutbox {
             case .memory(let lines), .disk(let lines, _), .purged(let lines): lines
             }
         }
+
+        var isPurged: Bool {
+            if case .purged = self { true } else { false }
+        }
     }
 
     /// The oldest lines in memory.
@@ -80,8 +84,11 @@ struct HTTPOutbox {
         /// With a line feed.
         var bytes: [UInt8]
         var site: CallSite?
+        var recordedAt: Instant
     }
 
+    /// By how much requests shrink after a rejected event. They grow again to twice the size with each that succeeds.
+    private static let caution = 16
     /// The size of a piece in bytes that is appended to the disk at once.
     private static let pieceBytes = 64 << 10
 
@@ -91,19 +98,24 @@ struct HTTPOutbox {
     private(set) var bytes = 0
     private var backoff: Backoff
     private var inFlight: InFlight?
+    /// The size of the current request in bytes.
+    private var size = 0
     private var purges = 0
-    /// The most lines in a request: fewer than `batchEvents` if a request was too large for the service.
+    /// The most lines in a request: fewer than `batchEvents` after a rejected event, because more may follow.
     private var most: Int
+    /// The most bytes of a request: fewer than `batchBytes` if a request was too large for the service.
+    private(set) var mostBytes: Int
     /// So many lines at the front were rejected together.
     private var suspects = 0
     private var retryAt: Instant?
     /// The time at which the oldest event in memory must be sent even if the batch is not full.
-    private var dueAt: Instant?
+    private var dueAt: Instant? { lines.first.map { $0.recordedAt + options.flushInterval } }
 
     init(_ options: HTTPProvider.Options) {
         let options = options.held
         self.options = options
         most = options.batchEvents
+        mostBytes = options.batchBytes
         backoff = Backoff(options.retryDelay)
     }
 
@@ -117,8 +129,7 @@ struct HTTPOutbox {
     /// - Returns: False if memory is full.
     mutating func append(_ line: [UInt8], at site: CallSite? = nil, now: Instant) -> Bool {
         guard lines.count < options.queueEvents, line.count < options.queueBytes - bytes else { return false }
-        if lines.isEmpty { dueAt = now + options.flushInterval }
-        lines.append(Line(bytes: line + [UInt8(ascii: "\n")], site: site))
+        lines.append(Line(bytes: line + [UInt8(ascii: "\n")], site: site, recordedAt: now))
         bytes += line.count + 1
         return true
     }
@@ -149,7 +160,7 @@ struct HTTPOutbox {
         var count = 0
         for line in lines.prefix(limit) {
             size += line.bytes.count
-            if size > options.batchBytes, count > 0 { break }
+            if size > mostBytes, count > 0 { break }
             count += 1
         }
         return count
@@ -159,12 +170,17 @@ struct HTTPOutbox {
 
     /// Begins a request with lines from the front of memory.
     mutating func begin(lines count: Int) -> LineBlock {
+        let block = block(count)
         inFlight = .memory(lines: count)
-        return block(count)
+        size = block.bytes.count + HTTPBatch.overhead
+        return block
     }
 
     /// Begins a request with lines from the disk.
-    mutating func beginSpooled(lines: Int, bytes: Int) { inFlight = .disk(lines: lines, bytes: bytes) }
+    mutating func beginSpooled(lines: Int, bytes: Int) {
+        inFlight = .disk(lines: lines, bytes: bytes)
+        size = bytes + HTTPBatch.overhead
+    }
 
     mutating func answered(
         _ answer: Answer, now: Instant, using random: inout some RandomNumberGenerator
@@ -176,14 +192,18 @@ struct HTTPOutbox {
         case .status(200..<300, _):
             backoff.reset()
             suspects = max(0, suspects - inFlight.lines)
-            return .delivered(settle(inFlight, now: now))
+            most = most < options.batchEvents / 2 ? most * 2 : options.batchEvents
+            return .delivered(settle(inFlight))
         case .status(let status, _) where [400, 413, 422].contains(status):
             backoff.reset()
             suspects = 0
-            guard inFlight.lines > 1 else { return .refused(settle(inFlight, now: now)) }
-            if case .purged = inFlight { return .refused(settle(inFlight, now: now)) }
-            if status == 413 { most = inFlight.lines / 2 } else { suspects = inFlight.lines }
-            return .split
+            if inFlight.lines > 1, !inFlight.isPurged {
+                if status == 413 { mostBytes = max(1, size / 2) } else { suspects = inFlight.lines }
+                return .split
+            }
+            // A service that rejects every event gets them one by one soon, and not each in a large batch first.
+            most = max(1, most / Self.caution)
+            return .refused(settle(inFlight))
         case .status(_, let asked):
             retryAt = now + min(max(backoff.fail(using: &random), asked ?? .zero), backoff.bounds.upperBound)
         case .failed:
@@ -192,10 +212,15 @@ struct HTTPOutbox {
         return .retry
     }
 
-    private mutating func settle(_ inFlight: InFlight, now: Instant) -> Settled {
+    /// The next request must wait, as after a failed one: the disk cannot be read at the moment.
+    mutating func postpone(now: Instant, using random: inout some RandomNumberGenerator) {
+        retryAt = now + backoff.fail(using: &random)
+    }
+
+    private mutating func settle(_ inFlight: InFlight) -> Settled {
         switch inFlight {
         case .memory(let count):
-            removeFirst(count, now: now)
+            removeFirst(count)
             return Settled(lines: count, inMemory: count)
         case .disk(let lines, let bytes): return Settled(lines: lines, onDisk: bytes)
         case .purged(let lines): return Settled(lines: lines)
@@ -217,14 +242,14 @@ struct HTTPOutbox {
 
     /// The lines returned by `oldest` are on disk now.
     /// - Returns: How many lines left memory: none if they were purged meanwhile.
-    mutating func spooled(_ piece: Piece, now: Instant) -> Int {
+    mutating func spooled(_ piece: Piece) -> Int {
         let (lines, bytes) = (piece.block.lines, piece.block.bytes.count)
         if piece.wasSent {
             inFlight = .disk(lines: lines, bytes: bytes)
         } else if piece.purges != purges {
             return 0
         }
-        removeFirst(lines, now: now)
+        removeFirst(lines)
         return lines
     }
 
@@ -258,9 +283,8 @@ struct HTTPOutbox {
         return block
     }
 
-    private mutating func removeFirst(_ count: Int, now: Instant) {
+    private mutating func removeFirst(_ count: Int) {
         bytes -= lines.prefix(count).reduce(0) { $0 + $1.bytes.count }
         lines.removeFirst(count)
-        dueAt = lines.isEmpty ? nil : now + options.flushInterval
     }
 }

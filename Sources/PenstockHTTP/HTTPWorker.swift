@@ -13,6 +13,8 @@ final class HTTPWorker {
     private static let dropReports: Duration = .seconds(1)
     /// The longest wait in one turn.
     private static let longestWait: Duration = .seconds(3600)
+    /// More bytes than most events have.
+    private static let usualLine = 4 << 10
     /// The largest `Retry-After` in seconds that is read.
     private static let longestRetryAfter: Int64 = 1_000_000
 
@@ -55,15 +57,12 @@ final class HTTPWorker {
         if spool.adoptIfDue(now, isWaiting: current != nil) { noteSpool() }
 
         let isDue = [turn.deadline, closesAt].contains { $0.map { $0 <= now } ?? false }
-        let isFlushing = client.isFlushing
         let disk = HTTPOutbox.Disk(unsent: spool.unsent, hasRoom: spool.hasRoom(now))
-        let action = client.decide { outbox, _ in
-            outbox.next(now: now, isFlushing: isFlushing, disk: disk, mustSpool: isDue)
-        }
-        switch action {
-        case .spool: spoolOldest(now: now)
-        case .post(let count): post(client.decide { outbox, _ in outbox.begin(lines: count) })
-        case .postSpooled(let count): postSpooled(lines: count)
+        switch client.next(now: now, disk: disk, mustSpool: isDue) {
+        case nil: break
+        case .spool(let oldest): append(oldest, now: now)
+        case .post(let block): post(block)
+        case .postSpooled(let count, let bytes): postSpooled(lines: count, bytes: bytes, now: now)
         case .wait(let until):
             if isDue { client.answerFlushes(now: now) }
             if turn.isClosing, isDone || closesAt.map({ $0 <= now }) ?? false {
@@ -170,12 +169,10 @@ final class HTTPWorker {
 
     // MARK: The spool
 
-    private func spoolOldest(now: Instant) {
-        let oldest = client.decide { outbox, _ in outbox.count > 0 ? outbox.oldest : nil }
-        guard let oldest else { return }
+    private func append(_ oldest: HTTPOutbox.Piece, now: Instant) {
         switch spool.append(oldest.block.bytes, wasSent: oldest.wasSent, now: now) {
         case .done:
-            client.decide { outbox, numbers in numbers.inMemory -= outbox.spooled(oldest, now: now) }
+            client.decide { outbox, numbers in numbers.inMemory -= outbox.spooled(oldest) }
             noteSpool()
             client.answerFlushes(now: nil)
         case .full: break
@@ -185,16 +182,22 @@ final class HTTPWorker {
         }
     }
 
-    private func postSpooled(lines: Int) {
-        guard var block = spool.next(options.batchBytes) else {
-            let (bytes, problem) = spool.skipUnreadable()
-            spool.acknowledge(bytes: bytes)
-            noteSpool()
-            return client.report(Diagnostic(.eventsDropped, problem))
+    private func postSpooled(lines: Int, bytes: Int, now: Instant) {
+        do throws(SpoolUnavailable) {
+            // A small batch needs no large read.
+            let size = lines < bytes / Self.usualLine ? lines * Self.usualLine : bytes
+            guard var block = try spool.next(size) else {
+                let (bytes, problem) = spool.skipUnreadable()
+                spool.acknowledge(bytes: bytes)
+                noteSpool()
+                return client.report(Diagnostic(.eventsDropped, problem))
+            }
+            block.keep(lines: lines, bytes: bytes - HTTPBatch.overhead)
+            client.decide { outbox, _ in outbox.beginSpooled(lines: block.lines, bytes: block.bytes.count) }
+            post(block)
+        } catch {
+            client.decide { outbox, _ in outbox.postpone(now: now, using: &random) }
         }
-        block.keep(lines: lines, bytes: options.batchBytes - HTTPBatch.overhead)
-        client.decide { outbox, _ in outbox.beginSpooled(lines: block.lines, bytes: block.bytes.count) }
-        post(block)
     }
 
     private func noteSpool() {

@@ -11,8 +11,8 @@ struct Penstockd: ParsableCommand {
         abstract:
             "Take analytics events from local processes, make them durable, and route them to their destinations.",
         discussion: """
-            Runs in the foreground and logs to stderr. SIGHUP reloads the configuration. SIGTERM drains the \
-            destinations for up to 10 s and stops; events that are not delivered by then stay in the journal.
+            Runs in the foreground and logs to stderr. SIGHUP reloads the configuration. SIGTERM stops \
+            it: batches that are being sent get up to 10 s, and events that are not delivered stay in the journal.
 
             Exit status: 0 after an orderly stop, 78 for an invalid configuration, 1 for any other start failure.
 

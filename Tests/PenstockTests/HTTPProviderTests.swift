@@ -93,6 +93,36 @@ import Testing
         #expect(provider.statistics.dropped == 0 && provider.statistics.inMemory == 0)
     }
 
+    @Test func `a service that rejects every event gets them one by one soon`() async throws {
+        let server = try ScriptedServer([rejecting(Set(0..<300))])
+        defer { server.stop() }
+        var options = try options(server)
+        options.flushInterval = .seconds(3600)
+        let provider = HTTPProvider(options)
+        for number in 0..<300 { provider.record(.numbered(number)) }
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        #expect(provider.statistics.refused == 300 && provider.statistics.delivered == 0)
+        #expect(server.requests.count < 350)
+    }
+
+    @Test func `purge at any time leaves the numbers right`() async throws {
+        let server = try ScriptedServer([.status(200)])
+        defer { server.stop() }
+        var options = try options(server)
+        options.batchEvents = 3
+        options.flushInterval = .zero
+        let provider = HTTPProvider(options)
+        for number in 0..<3000 {
+            provider.record(.numbered(number))
+            if number % 7 == 0 { provider.purge() }
+        }
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        let statistics = provider.statistics
+        #expect(statistics.accepted == 3000 && statistics.inMemory == 0)
+        #expect(statistics.delivered + statistics.purged == 3000)
+        #expect(server.requests.flatMap(numbers).count == statistics.delivered)
+    }
+
     @Test func `a request that is too large is sent again in smaller ones, and so are the next`() async throws {
         let server = try ScriptedServer([
             .respond { request in .status(request.body.count > 20_000 ? 413 : 200) }

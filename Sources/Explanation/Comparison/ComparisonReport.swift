@@ -52,7 +52,8 @@ package struct ComparisonReport: Codable, Sendable {
         /// Why the destination does not get the event now, or why it is a dead letter; nil: it gets it.
         package var before: String?
         package var after: String?
-        /// The final request, or the final event, line by line. Empty if the event is too large to be shown.
+        /// The final request, or the final event, line by line. If neither configuration sends the event, the event
+        /// as the journal has it. Empty if the event is too large to be shown.
         package var lines: [Line]
 
         enum CodingKeys: String, CodingKey {
@@ -200,7 +201,10 @@ extension ComparisonReport.Sample {
             guard case .sent = side.outcome, let destination else { return [] }
             return FinalLines.lines(side.output, to: destination)
         }
-        self.lines = LineDifference(from: lines(sample.old, pair.old), to: lines(sample.new, pair.new)).lines.map {
+        let (old, new) = (lines(sample.old, pair.old), lines(sample.new, pair.new))
+        let isSent = !old.isEmpty || !new.isEmpty
+        let event = isSent ? [] : tree?.expandedLines ?? []
+        self.lines = LineDifference(from: isSent ? old : event, to: isSent ? new : event).lines.map {
             .init(mark: $0.mark.rawValue, text: $0.text)
         }
     }

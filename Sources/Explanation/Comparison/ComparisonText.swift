@@ -142,7 +142,10 @@ package struct ComparisonText {
         if let before = sample.before { lines.append("  " + style("now: \(before)", .dim)) }
         if let after = sample.after { lines.append("  " + style("then: \(after)", colour)) }
         let difference = LineDifference(sample.lines)
-        let excerpt = difference.excerpt(sample.verdict == .changed ? Self.surroundings : 0)
+        // An event that neither configuration sends has no differences.
+        let isSame = difference.lines.allSatisfy { $0.mark == .same }
+        let excerpt =
+            isSame ? difference.lines : difference.excerpt(sample.verdict == .changed ? Self.surroundings : 0)
         for line in excerpt.prefix(Self.longest) {
             guard let line else {
                 lines.append("  " + style("  …", .dim))

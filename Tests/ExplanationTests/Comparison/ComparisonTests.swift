@@ -118,6 +118,22 @@ import Testing
         #expect(try counts(compare(limited, open, events)) == .init(same: 10, added: 1))
     }
 
+    @Test func `an event that neither configuration sends is shown as it is`() throws {
+        let routed = "routes: [ { where: 'event = \"Other\"', to: [a] } ]\ndestinations: { a: { http: 'http://h/' } }"
+        let limited = """
+            routes: [ { to: [a] } ]
+            destinations: { a: { http: 'http://h/', limits: [ { path: properties.total, max_length: 1 } ] } }
+            """
+        let event = Self.orders[0].replacing("\"total\":0", with: "\"total\":12345")
+        let report = try compare(routed, limited, [event])
+        #expect(try counts(report) == .init(deadLetters: 1))
+        let sample = try #require(try report.destination("a").samples.first)
+        #expect(sample.lines.allSatisfy { $0.mark == " " })
+        #expect(sample.lines.contains { $0.text.contains("12345") }, "\(sample.lines)")
+        let text = ComparisonText(ANSIStyle(isOn: false)).render(report)
+        #expect(text.contains("12345") && !text.contains("too large"), "\(text)")
+    }
+
     @Test func `settings that change no event are named, and change nothing`() throws {
         let batched = Self.all.replacing("a.ndjson }", with: "a.ndjson, batch: { events: 7 }, start: earliest }")
         let report = try compare(Self.all, batched, Self.orders)

@@ -253,7 +253,14 @@ final class DaemonWorker {
     }
 
     private func sendSpooled() {
-        guard let lines = spool.next(Self.spoolReadSize) else {
+        let next: LineBlock?
+        do throws(SpoolUnavailable) {
+            next = try spool.next(Self.spoolReadSize)
+        } catch {
+            // A later attempt may succeed.
+            return disconnect("the spool cannot be read: \(systemErrorText(error.code))", now: .now)
+        }
+        guard let lines = next else {
             let (bytes, problem) = spool.skipUnreadable()
             // The skipped bytes count as sent. They are acknowledged together with the lines that follow.
             session.begin(lines: 0, bytes: bytes, block: nil)

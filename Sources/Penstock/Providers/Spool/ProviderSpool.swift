@@ -110,7 +110,10 @@ package final class ProviderSpool {
 
     /// Returns the next unsent lines of at most this size, or one longer line.
     /// - Returns: nil if they cannot be read.
-    package func next(_ bytes: Int) -> LineBlock? { spool?.next(bytes) }
+    package func next(_ bytes: Int) throws(SpoolUnavailable) -> LineBlock? {
+        guard let spool else { return nil }
+        return try spool.next(bytes)
+    }
 
     /// Skips unsent lines that cannot be read. They are acknowledged together with the lines that follow.
     /// - Returns: How many bytes were skipped, and what to report.

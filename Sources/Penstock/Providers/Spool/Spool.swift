@@ -95,7 +95,10 @@ final class Spool {
 
     /// Returns the next unsent lines, about the given number of bytes.
     /// - Returns: nil if they cannot be read.
-    func next(_ bytes: Int) -> LineBlock? { stores.first { $0.unsent > 0 }?.next(bytes) }
+    func next(_ bytes: Int) throws(SpoolUnavailable) -> LineBlock? {
+        guard let store = stores.first(where: { $0.unsent > 0 }) else { return nil }
+        return try store.next(bytes)
+    }
 
     /// Skips unsent lines that cannot be read.
     /// - Returns: How many bytes were skipped.

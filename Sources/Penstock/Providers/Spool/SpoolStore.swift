@@ -13,6 +13,11 @@
     import Darwin
 #endif
 
+/// The process has no descriptor or no memory at the moment to read its spool. The events are still there.
+package struct SpoolUnavailable: Error {
+    var code: Int32
+}
+
 /// The events of one process on disk: a directory with append-only segments `1.ndjson`, `2.ndjson`, …, the file
 /// `acknowledged` and a lock that identifies the owner.
 ///
@@ -94,12 +99,13 @@ final class SpoolStore {
     // MARK: Reading
 
     /// Returns the next unsent lines, about the given number of bytes; nil if they cannot be read.
-    func next(_ bytes: Int) -> LineBlock? {
+    func next(_ bytes: Int) throws(SpoolUnavailable) -> LineBlock? {
         guard let segment = segments.first(where: { $0.end > sent }) else { return nil }
         if reading?.number != segment.number {
             reading = Descriptor(opening: file(segment.number), O_RDONLY).map {
                 OpenSegment(file: $0, number: segment.number)
             }
+            if reading == nil, [EMFILE, ENFILE, ENOMEM].contains(errno) { throw SpoolUnavailable(code: errno) }
         }
         var wanted = min(bytes, segment.end - sent)
         while let block = reading?.file.read(wanted, at: sent - segment.start), !block.isEmpty {
