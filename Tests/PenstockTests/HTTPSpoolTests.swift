@@ -16,7 +16,7 @@ import Testing
             service: try #require(URL(string: "http://127.0.0.1:\(server.port)")), writeKey: key,
             environment: ["PENSTOCK_SPOOL": directory])
         options.flushInterval = .milliseconds(1)
-        options.retryDelay = .milliseconds(1) ... .milliseconds(20)
+        options.retryDelay = .milliseconds(20) ... .milliseconds(200)
         options.closingTimeout = .milliseconds(50)
         options.adoptionInterval = .milliseconds(50)
         options.timeout = .seconds(3600)

@@ -54,9 +54,9 @@ import Testing
         log.finish(within: .seconds(60))
         let entries = journald.entries.withLock { $0 }
         let lost = entries.compactMap { $0.hasSuffix(" lost") ? Int($0.dropFirst(8).dropLast(5)) : nil }
-        #expect(lost.count == 1 && entries.last?.hasSuffix(" lost") == true, "\(entries.suffix(3))")
-        #expect(entries.count - 1 + lost.reduce(0, +) == count + 1)
-        #expect(lost == [101])
+        // On a busy machine, journald may read a few entries before the last ones are written.
+        #expect(lost.count >= 1 && entries.last?.hasSuffix(" lost") == true, "\(entries.suffix(3))")
+        #expect(entries.count - lost.count + lost.reduce(0, +) == count + 1)
     }
 
     @Test func `the bytes that wait are bounded, and a long value is cut`() throws {

@@ -46,7 +46,11 @@ package final class ScriptedServer: @unchecked Sendable {
         var requests: [Request] = []
         var open: Set<Int32> = []
         var connections = 0
-        var threads: [WorkerThread] = []
+        var accepting: WorkerThread?
+        /// By the number of the connection.
+        var threads: [Int: WorkerThread] = [:]
+        /// The numbers of connections that have ended, and whose threads are not joined yet.
+        var ended: [Int] = []
         var stopped = false
         var script: [Reply]
         /// The number of requests before the last change of the script.
@@ -62,7 +66,7 @@ package final class ScriptedServer: @unchecked Sendable {
         state = Mutex(State(script: script))
         (listener, port) = try unixSocket.map { (try Self.listen(at: $0), 0) } ?? Self.listenAtFreePort()
         let accepting = WorkerThread(name: "accept") { [self] in acceptConnections() }
-        state.withLock { $0.threads.append(accepting) }
+        state.withLock { $0.accepting = accepting }
     }
 
     package var url: String { "http://127.0.0.1:\(port)/in" }
@@ -86,8 +90,18 @@ package final class ScriptedServer: @unchecked Sendable {
         }
         guard isFirst else { return }
         shutdown(listener, Int32(SHUT_RDWR))
-        while let thread = state.withLock({ $0.threads.popLast() }) { thread.join() }
+        state.withLock { $0.accepting.take() }?.join()
+        while let (_, thread) = state.withLock({ $0.threads.popFirst() }) { thread.join() }
         close(listener)
+    }
+
+    /// Frees the stacks of threads that have ended: a client may make thousands of connections.
+    private func joinEnded() {
+        let threads = state.withLock { state in
+            defer { state.ended = [] }
+            return state.ended.compactMap { state.threads.removeValue(forKey: $0) }
+        }
+        for thread in threads { thread.join() }
     }
 
     // MARK: Connections
@@ -96,6 +110,7 @@ package final class ScriptedServer: @unchecked Sendable {
         while true {
             let connection = accept(listener, nil, nil)
             if connection < 0 { return }
+            joinEnded()
             let number: Int? = state.withLock { state in
                 if state.stopped { return nil }
                 state.open.insert(connection)
@@ -108,10 +123,13 @@ package final class ScriptedServer: @unchecked Sendable {
             }
             let thread = WorkerThread(name: "connection") { [self] in
                 serve(connection, number)
-                state.withLock { _ = $0.open.remove(connection) }
+                state.withLock { state in
+                    state.open.remove(connection)
+                    state.ended.append(number)
+                }
                 close(connection)
             }
-            state.withLock { $0.threads.append(thread) }
+            state.withLock { $0.threads[number] = thread }
         }
     }
 
