@@ -89,6 +89,17 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func `after a pause, clients that have closed their connections are served beyond the user's limit`() throws {
+        let daemon = try daemon("max_connections_per_uid: 8")
+        // While the daemon is stopped, the kernel accepts connections and bytes for it.
+        daemon.signal(SIGSTOP)
+        for number in 0..<16 { try EventClient(daemon, acknowledgements: false).send(event(number) + "\n") }
+        daemon.signal(SIGCONT)
+        try daemon.settle(accepted: 16)
+        #expect(try count("max_connections_per_uid", daemon) == 0)
+        #expect(daemon.terminate() == 0)
+    }
+
     @Test func `unfinished lines may take up to max_buffered, and the clients with the most bytes are closed`() throws {
         let daemon = try daemon("max_buffered: 1MiB")
         let small = try EventClient(daemon)

@@ -37,6 +37,31 @@ import Testing
         #expect(users.enter(3, user: 7, limit: 2, at: at(101)) == .replacing(2))
     }
 
+    @Test func `connections that are closed already are admitted beyond the limit, up to the same number`() {
+        var users = UserConnections()
+        for id in 1...2 { #expect(users.enter(UInt64(id), user: 7, limit: 2, at: at(0)) == .admitted) }
+        for id in 3...4 {
+            #expect(users.enter(UInt64(id), user: 7, limit: 2, at: at(0), hasEnded: { true }) == .admitted)
+        }
+        #expect(users.enter(5, user: 7, limit: 2, at: at(0), hasEnded: { true }) == .refused)
+        #expect(users.enter(5, user: 7, limit: 2, at: at(0)) == .refused)
+        users.leave(3)
+        #expect(users.enter(5, user: 7, limit: 2, at: at(0)) == .refused, "that place is for closed connections")
+        #expect(users.enter(5, user: 7, limit: 2, at: at(0), hasEnded: { true }) == .admitted)
+        users.leave(1)
+        #expect(users.enter(6, user: 7, limit: 2, at: at(0)) == .admitted)
+        for id in 1...6 { users.leave(UInt64(id)) }
+        #expect(users.connections(of: 7) == 0)
+    }
+
+    @Test func `a closed connection is not closed for a new one`() {
+        var users = UserConnections()
+        _ = users.enter(1, user: 7, limit: 1, at: at(0))
+        _ = users.enter(2, user: 7, limit: 1, at: at(0), hasEnded: { true })
+        _ = users.note(2, bytes: 0, lastByte: at(0), isIdle: true, limit: plenty)
+        #expect(users.enter(3, user: 7, limit: 1, at: at(100)) == .refused)
+    }
+
     @Test func `new connections replace idle ones in the order of their idle times`() {
         var users = UserConnections()
         // Each connection sends nothing in its first turn.

@@ -72,7 +72,8 @@ extension Section where Target == SourceDraft {
         Field(
             "max_connections_per_uid", \.source.maximumConnectionsPerUser, .integer(1...1_000_000),
             "the maximum number of connections of one user, root included; at the limit, a new connection closes the"
-                + " connection of this user that has been idle longest"),
+                + " connection of this user that has been idle longest; as many again may be open that the client has"
+                + " closed and the daemon still reads"),
         Field(
             "max_consecutive_refusals", \.source.maximumConsecutiveRefusals, .integer(1...1_000_000_000),
             "the number of refused lines in a row after which the daemon closes a client's connection"),

@@ -65,9 +65,13 @@ final class LiveTap: Sendable {
             let tapper = Tapper(
                 order, matcher, journal: journal, status: status, clock: clock, reply: reply,
                 onEnd: { [weak self] in self?.end($0) })
-            do throws(SystemError) { try tapper.start() } catch { return (503, "a tap needs a thread: \(error)") }
-            state.running.append(tapper)
+            // Before its thread runs: from then on, a client may count on seeing what passes.
             if tapper.watchesDestinations { watching.add(1, ordering: .relaxed) }
+            do throws(SystemError) { try tapper.start() } catch {
+                if tapper.watchesDestinations { watching.subtract(1, ordering: .relaxed) }
+                return (503, "a tap needs a thread: \(error)")
+            }
+            state.running.append(tapper)
             return nil
         }
         if let (status, message) = refusal { reply.fail(status, message) }

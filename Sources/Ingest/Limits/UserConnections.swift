@@ -6,6 +6,8 @@ import Platform
 /// - When a user has reached the limit of connections, a new connection replaces the user's connection that has been
 ///   idle longest. If none has been idle for `idleEnough`, the new connection is refused: an active connection is never
 ///   closed for a new one.
+/// - Connections that their clients have closed already are admitted beyond that limit, up to the same number again. Only
+///   what they have sent is left to read: after a pause of the daemon, many such clients wait, and none comes back.
 /// - When too many bytes are buffered, the user with the most buffered bytes loses the connection that holds the most.
 struct UserConnections {
     typealias Connection = UInt64
@@ -26,10 +28,14 @@ struct UserConnections {
         var lastByte: Instant
         /// False until the connection's first turn: the client may have sent data before it was accepted.
         var isIdle = false
+        /// Admitted beyond the limit, because its client had closed it.
+        var isEnded = false
     }
 
     private struct User {
         var connections: Set<Connection> = []
+        /// How many of them were admitted beyond the limit.
+        var ended = 0
         var bytes = 0
         /// The longest idle connections that the last search found, in the order of idle time, longest last. A search
         /// visits all of the user's connections, so its result serves several new connections.
@@ -68,15 +74,26 @@ struct UserConnections {
 
     func connections(of user: ClientUser) -> Int { users[user]?.connections.count ?? 0 }
 
-    mutating func enter(_ connection: Connection, user: ClientUser, limit: Int, at now: Instant) -> Decision {
+    /// - Parameter hasEnded: whether the client has closed the connection. Called only at the limit.
+    mutating func enter(
+        _ connection: Connection, user: ClientUser, limit: Int, at now: Instant, hasEnded: () -> Bool = { false }
+    ) -> Decision {
         var decision = Decision.admitted
-        if connections(of: user) >= limit {
-            guard let longest = longestIdle(of: user, at: now) else { return .refused }
-            remove(longest)
-            decision = .replacing(longest)
+        var isEnded = false
+        let ended = users[user]?.ended ?? 0
+        if connections(of: user) - ended >= limit {
+            if ended < limit, hasEnded() {
+                isEnded = true
+            } else if let longest = longestIdle(of: user, at: now) {
+                remove(longest)
+                decision = .replacing(longest)
+            } else {
+                return .refused
+            }
         }
-        holdings[connection] = Holding(user: user, lastByte: now)
+        holdings[connection] = Holding(user: user, lastByte: now, isEnded: isEnded)
         users[user, default: User()].connections.insert(connection)
+        if isEnded { users[user]?.ended += 1 }
         return decision
     }
 
@@ -85,9 +102,9 @@ struct UserConnections {
         if let next = users[user]?.nextSearch, now < next { return nil }
         var found: [Idle] = []
         for connection in users[user]?.connections ?? [] {
-            guard let holding = holdings[connection], holding.isIdle, now - holding.lastByte >= Self.idleEnough else {
-                continue
-            }
+            guard let holding = holdings[connection], holding.isIdle, !holding.isEnded,
+                now - holding.lastByte >= Self.idleEnough
+            else { continue }
             found.append(Idle(connection: connection, since: holding.lastByte))
         }
         found.sort { $0.since > $1.since }
@@ -118,6 +135,7 @@ struct UserConnections {
         bytes -= holding.bytes
         // Mutate in place: a copy would duplicate the whole set of connections.
         users[holding.user]?.connections.remove(connection)
+        if holding.isEnded { users[holding.user]?.ended -= 1 }
         users[holding.user]?.bytes -= holding.bytes
         if users[holding.user]?.connections.isEmpty == true { users[holding.user] = nil }
     }

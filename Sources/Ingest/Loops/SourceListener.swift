@@ -109,7 +109,9 @@ final class SourceListener: Sendable {
             return nil
         }
         let limit = limits.maximumConnectionsPerUser
-        let decision = statistics.withUserConnections { $0.enter(id, user: user, limit: limit, at: clock.now()) }
+        let decision = statistics.withUserConnections {
+            $0.enter(id, user: user, limit: limit, at: clock.now(), hasEnded: { client.peerHasClosed() })
+        }
         switch decision {
         case .admitted: return (origin, user, nil)
         case .replacing(let other):

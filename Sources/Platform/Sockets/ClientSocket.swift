@@ -54,6 +54,12 @@ extension FileDescriptor {
         }
     }
 
+    /// Whether the peer has closed the connection in both directions. What it has sent before can still be read.
+    package func peerHasClosed() -> Bool {
+        var entry = pollfd(fd: raw, events: 0, revents: 0)
+        return unsafe poll(&entry, 1, 0) == 1 && entry.revents & Int16(POLLHUP) != 0
+    }
+
     /// Makes calls on this open file non-blocking, for every process that shares it.
     package func setNonBlocking() throws(SystemError) {
         let flags = fcntl(raw, F_GETFL)
