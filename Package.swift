@@ -422,8 +422,8 @@ let package = Package(
             path: "Tests/Simulation", swiftSettings: rules),
         // An application that the tests kill and fork.
         .executableTarget(
-            name: "sdk-application", dependencies: ["Penstock"], path: "Tests/Support/Application", swiftSettings: rules
-        ),
+            name: "sdk-application", dependencies: ["Penstock", "PenstockHTTP"], path: "Tests/Support/Application",
+            swiftSettings: rules),
         // `make bench-sdk`, the part that uses the daemon.
         .executableTarget(
             name: "sdk-daemon-benchmark", dependencies: ["Penstock", "PenstockTesting"],

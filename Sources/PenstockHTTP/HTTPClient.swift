@@ -20,6 +20,7 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
     }
 
     let options: HTTPProvider.Options
+    let session: URLSession
     private let condition = NSCondition()
     private var outbox: HTTPOutbox
     private var numbers = HTTPProvider.Statistics()
@@ -41,12 +42,18 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
         let options = options.held
         self.options = options
         outbox = HTTPOutbox(options)
+        session = HTTPSession.make(timeout: options.timeout)
         ProcessExit.shared.add(self)
         // Earlier processes may have left events.
         if let directory = options.spoolOfService, ProviderSpool.exists(directory) {
             condition.withLock { _ = startWorker() }
         }
     }
+
+    /// A request that is under way holds the session, and ends by itself, after its timeout at the latest. Foundation
+    /// on Linux cannot cancel it safely: if it ends at the same moment, the process crashes (swift-corelibs-foundation
+    /// issue 3296).
+    deinit { session.finishTasksAndInvalidate() }
 
     // MARK: Threads that record
 

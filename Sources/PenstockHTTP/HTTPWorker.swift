@@ -9,8 +9,6 @@ import Penstock
 final class HTTPWorker {
     typealias Instant = ContinuousClock.Instant
 
-    /// The shortest interval between two reports of dropped events.
-    private static let dropReports: Duration = .seconds(1)
     /// The longest wait in one turn.
     private static let longestWait: Duration = .seconds(3600)
     /// More bytes than most events have.
@@ -20,22 +18,23 @@ final class HTTPWorker {
 
     private let client: HTTPClient
     private let options: HTTPProvider.Options
-    private let session: URLSession
     private let spool: ProviderSpool
     private var random = SystemRandomNumberGenerator()
     /// The lines of the current request.
     private var current: LineBlock?
     /// Whether the current outage has been reported.
     private var hasReportedOutage = false
-    private var dropsReportedAt: Instant?
+    /// Whether it has been reported that the spool cannot be read now.
+    private var hasReportedSpool = false
+    private var drops: DropReports
     private var closesAt: Instant?
 
     init(_ client: HTTPClient) {
         self.client = client
         options = client.options
-        let configuration = URLSessionConfiguration.ephemeral
-        configuration.timeoutIntervalForRequest = options.timeout / .seconds(1)
-        session = URLSession(configuration: configuration)
+        drops = DropReports(
+            queueEvents: options.queueEvents, queueBytes: options.queueBytes,
+            spoolBytes: options.spool == nil ? nil : options.spoolBytes, advice: "that \(options.service) answers")
         spool = ProviderSpool(
             directory: options.spoolOfService, maximumBytes: options.spoolBytes,
             segmentBytes: options.spoolSegmentBytes, adoptionInterval: options.adoptionInterval)
@@ -44,14 +43,13 @@ final class HTTPWorker {
     func run() {
         while !turn(now: .now) {}
         spool.close()
-        session.invalidateAndCancel()
     }
 
     /// - Returns: Whether this was the last turn.
     private func turn(now: Instant) -> Bool {
         let turn = client.beginTurn()
         if turn.isClosing, closesAt == nil { closesAt = now + options.closingTimeout }
-        reportDrops(now: now)
+        if let report = drops.report(now: now, newDrops: client.newDrops) { client.report(report) }
         if turn.isPurging { purge() }
         if let answer = turn.answer { settle(answer, now: now) }
         if spool.adoptIfDue(now, isWaiting: current != nil) { noteSpool() }
@@ -69,7 +67,7 @@ final class HTTPWorker {
                 end()
                 return true
             }
-            let times = [until, turn.deadline, closesAt, lastDrops, spool.adoptsAt, now + Self.longestWait]
+            let times = [until, turn.deadline, closesAt, drops.next, spool.adoptsAt, now + Self.longestWait]
             client.wait(until: times.compactMap { $0 }.filter { $0 > now }.min() ?? now)
         }
         return false
@@ -100,7 +98,7 @@ final class HTTPWorker {
             "Basic " + Data((options.writeKey + ":").utf8).base64EncodedString(), forHTTPHeaderField: "Authorization")
         request.httpBody = Data(HTTPBatch.body(block.bytes, sentAt: Date()))
         let client = client
-        session.dataTask(with: request) { _, response, error in
+        client.session.dataTask(with: request) { _, response, error in
             guard let response = response as? HTTPURLResponse else {
                 return client.take(.failed(error?.localizedDescription ?? "no response"))
             }
@@ -195,8 +193,15 @@ final class HTTPWorker {
             block.keep(lines: lines, bytes: bytes - HTTPBatch.overhead)
             client.decide { outbox, _ in outbox.beginSpooled(lines: block.lines, bytes: block.bytes.count) }
             post(block)
+            hasReportedSpool = false
         } catch {
             client.decide { outbox, _ in outbox.postpone(now: now, using: &random) }
+            guard !hasReportedSpool else { return }
+            hasReportedSpool = true
+            client.report(
+                Diagnostic(
+                    .spoolFailed,
+                    "the spool cannot be read: \(systemErrorText(error.code)); its events are kept and retried"))
         }
     }
 
@@ -209,25 +214,5 @@ final class HTTPWorker {
         spool.purge()
         client.decide { outbox, _ in outbox.purgedDisk() }
         noteSpool()
-    }
-
-    // MARK: Dropped events
-
-    /// The time of the next report; nil if none is due.
-    private var lastDrops: Instant? { dropsReportedAt.map { $0 + Self.dropReports } }
-
-    private func reportDrops(now: Instant) {
-        if let due = lastDrops, now < due { return }
-        let drops = client.newDrops()
-        dropsReportedAt = drops > 0 ? now : nil
-        guard drops > 0 else { return }
-        let memory = "memory (queueEvents \(options.queueEvents), queueBytes \(options.queueBytes))"
-        let spool = "spool (\(options.spool == nil ? "not configured" : "spoolBytes \(options.spoolBytes)"))"
-        client.report(
-            Diagnostic(
-                .eventsDropped,
-                "\(drops) \(drops == 1 ? "event was" : "events were") dropped: no room in \(memory) and \(spool); "
-                    + "check that \(options.service) answers, or raise these limits",
-                events: drops))
     }
 }

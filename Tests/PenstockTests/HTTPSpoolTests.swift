@@ -76,6 +76,44 @@ import Testing
         #expect(Set(numbers(server, from: before)) == Set(0...50))
     }
 
+    /// The ways that end a process in order, with `HTTPProvider` in it.
+    @Test(arguments: ["returning", "exit", "thread", "handler", "released", "blocking"], [200, 503])
+    func `a process that ends loses no event`(way: String, status: Int) async throws {
+        let server = try ScriptedServer([.status(status)])
+        defer { server.stop() }
+        let options = try options(server)
+        let result = try await ProgramResult.run(
+            Binaries.directory + "/sdk-application", [options.service.absoluteString, directory, way, "200"])
+        #expect(result.status == (["exit", "thread"].contains(way) ? 3 : 0), "\(result.errors)")
+        #expect(!result.errors.contains("events_dropped"), "\(result.errors)")
+        let before = status == 200 ? 0 : server.requests.count
+        server.change(to: [.status(200)])
+        let next = HTTPProvider(options)
+        var seen: Set<Int> = []
+        try await eventually("the events arrive, from the process or from its spool") {
+            seen = Set(numbers(server, from: before))
+            return seen.isSuperset(of: 0..<200)
+        }
+        #expect(next.statistics.refused == 0)
+    }
+
+    /// It once crashed the process: Foundation on Linux cannot cancel a request that ends at the same moment.
+    @Test func `a provider may be released while its request is answered`() async throws {
+        let server = try ScriptedServer([.status(200)])
+        defer { server.stop() }
+        var options = try options(server)
+        options.closingTimeout = .zero
+        options.spool = nil
+        for round in 0..<300 {
+            let provider = HTTPProvider(options)
+            provider.record(.numbered(round))
+            if round % 3 > 0 { try await Task.sleep(for: .microseconds(round % 50 * 100)) }
+        }
+        let last = HTTPProvider(options)
+        last.record(.numbered(300))
+        #expect(await last.flush(until: .now + .seconds(60)) == .complete)
+    }
+
     @Test func `a released provider spools what the service does not take`() async throws {
         let server = try ScriptedServer([.hang])
         defer { server.stop() }

@@ -80,7 +80,7 @@ private func systemWrite(_ number: Int32, _ bytes: UnsafeRawPointer?, _ count: I
 }
 
 /// The system's text for an errno value.
-func systemErrorText(_ code: Int32) -> String {
+package func systemErrorText(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
 }
 

@@ -45,7 +45,7 @@ func recordLate() { recordAll() }
 private func exitOnSignal(_ signal: Int32) { Foundation.exit(0) }
 
 @MainActor private func recordFromReleasedProvider() {
-    let analytics = Analytics(providers: [DaemonProvider(options)], userID: "u")
+    let analytics = Analytics(providers: [makeProvider()], userID: "u")
     for number in 0..<eventCount { analytics.track("Parent", ["number": .int(number)]) }
 }
 

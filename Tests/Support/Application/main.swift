@@ -5,9 +5,11 @@
 //     sdk-application SOCKET SPOOL fork COUNT      records and forks; both record, the child in four threads
 //     sdk-application SOCKET SPOOL WAY COUNT       records and ends in this way: see `Ending`
 //
-// The events are named "Parent" or "Child" and have the property `number`, from 0 on. SPOOL "none": no spool.
+// SOCKET may be the URL of a service instead, which gets the events over HTTP. The events are named "Parent" or "Child"
+// and have the property `number`, from 0 on. SPOOL "none": no spool.
 import Foundation
 import Penstock
+import PenstockHTTP
 
 #if canImport(Glibc)
     import Glibc
@@ -24,7 +26,19 @@ var options = DaemonProvider.Options(environment: [:])
 options.socket = arguments[1]
 options.spool = arguments[2] == "none" ? nil : arguments[2]
 options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
-let provider = DaemonProvider(options)
+
+@MainActor func makeProvider() -> any AnalyticsProvider {
+    guard arguments[1].hasPrefix("http:"), let service = URL(string: arguments[1]) else {
+        return DaemonProvider(options)
+    }
+    var http = HTTPProvider.Options(service: service, writeKey: "key", environment: [:])
+    http.spool = options.spool
+    http.exitTimeout = .milliseconds(250)
+    http.closingTimeout = .milliseconds(250)
+    return HTTPProvider(http)
+}
+
+let provider = makeProvider()
 let analytics = Analytics(providers: [provider], userID: "u")
 
 func say(_ text: String) {
@@ -37,7 +51,7 @@ func say(_ text: String) {
 
 /// Works without Swift concurrency, which a forked child does not have.
 func waitUntilNothingIsInMemory() {
-    while provider.statistics.inMemory > 0 { usleep(1000) }
+    while let provider = provider as? DaemonProvider, provider.statistics.inMemory > 0 { usleep(1000) }
 }
 
 /// Swift hides fork(2), because few programs may use it safely.

@@ -2,8 +2,6 @@
 final class DaemonWorker {
     typealias Instant = ContinuousClock.Instant
 
-    /// The shortest interval between two reports of dropped events.
-    private static let dropReports: Duration = .seconds(1)
     /// The number of bytes that are read from the spool and sent at once.
     private static let spoolReadSize = 64 << 10
     /// The longest wait in one turn.
@@ -27,13 +25,16 @@ final class DaemonWorker {
     private var hasLingered = false
     /// Whether the current outage has been reported.
     private var hasReportedOutage = false
-    private var dropsReportedAt: Instant?
+    private var drops: DropReports
     private var closesAt: Instant?
 
     init(_ client: DaemonClient, wakenBy wake: Int32) {
         self.client = client
         self.wake = wake
         options = client.options
+        drops = DropReports(
+            queueEvents: options.queueEvents, queueBytes: options.queueBytes,
+            spoolBytes: options.spool == nil ? nil : options.spoolBytes, advice: "that the daemon runs")
         spool = ProviderSpool(
             directory: options.spoolOfSocket, maximumBytes: options.spoolBytes,
             segmentBytes: options.spoolSegmentBytes, adoptionInterval: options.adoptionInterval)
@@ -53,7 +54,7 @@ final class DaemonWorker {
         session.take(turn.blocks)
         if !turn.blocks.isEmpty { hasLingered = false }
         if turn.isClosing, closesAt == nil { closesAt = now + options.closingTimeout }
-        reportDrops(now: now)
+        if let report = drops.report(now: now, newDrops: client.newDrops) { client.report(report) }
         if spool.adoptIfDue(now, isWaiting: session.isWaiting) { noteSpool() }
         if turn.isPurging { purge(now: now) }
 
@@ -66,7 +67,7 @@ final class DaemonWorker {
             return true
         }
 
-        var until = [turn.deadline, closesAt, lastDrops].compactMap { $0 }.min() ?? now + Self.longestWait
+        var until = [turn.deadline, closesAt, drops.next].compactMap { $0 }.min() ?? now + Self.longestWait
         if case .wait(let time?) = action { until = min(until, time) }
         // While the daemon is unreachable, adoption can wait.
         if session.link == .up { until = min(until, spool.adoptsAt) }
@@ -288,25 +289,5 @@ final class DaemonWorker {
         noteSpool()
         client.note { $0.purged += amount.lines }
         client.release(amount)
-    }
-
-    // MARK: Dropped events
-
-    /// The time of the next report; nil if none is due.
-    private var lastDrops: Instant? { dropsReportedAt.map { $0 + Self.dropReports } }
-
-    private func reportDrops(now: Instant) {
-        if let due = lastDrops, now < due { return }
-        let drops = client.newDrops()
-        dropsReportedAt = drops > 0 ? now : nil
-        guard drops > 0 else { return }
-        let memory = "memory (queueEvents \(options.queueEvents), queueBytes \(options.queueBytes))"
-        let spool = "spool (\(options.spool == nil ? "not configured" : "spoolBytes \(options.spoolBytes)"))"
-        client.report(
-            Diagnostic(
-                .eventsDropped,
-                "\(drops) \(drops == 1 ? "event was" : "events were") dropped: no room in \(memory) and \(spool); "
-                    + "check that the daemon runs, or raise these limits",
-                events: drops))
     }
 }

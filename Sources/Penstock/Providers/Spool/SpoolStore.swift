@@ -15,7 +15,7 @@
 
 /// The process has no descriptor or no memory at the moment to read its spool. The events are still there.
 package struct SpoolUnavailable: Error {
-    var code: Int32
+    package var code: Int32
 }
 
 /// The events of one process on disk: a directory with append-only segments `1.ndjson`, `2.ndjson`, …, the file
