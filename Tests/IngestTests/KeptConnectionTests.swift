@@ -62,6 +62,7 @@ import Testing
             let loop = SourceListener.LoopAdmission(admission)
             let place = try ClientKeeper(journal: (1, 2)).keep(socket, ofSource: 3)
             let slot = try #require(place)
+            let activity = ClientActivity(.init(lastByte: clock.now(), isIdle: false))
             connection = ClientConnection(
                 id: 1, socket: socket, origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3), user: 1,
                 listener: SourceListener(
@@ -69,8 +70,8 @@ import Testing
                     notices: LimitNotices(source: "apps", statistics: statistics, telemetry: nil, clock: clock),
                     descriptors: DescriptorReserve(limit: nil, telemetry: nil, clock: clock), clock: clock,
                     eventAdmissions: [loop]),
-                loop: loop, at: clock.now(), slot: slot)
-            _ = statistics.withUserConnections { $0.enter(1, user: 1, limit: 1, at: clock.now()) }
+                loop: loop, activity: activity, slot: slot)
+            _ = statistics.withUserConnections { $0.enter(1, user: 1, limit: 1, at: clock.now(), activity: activity) }
         }
 
         func send(_ text: String) throws {

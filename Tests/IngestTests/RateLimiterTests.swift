@@ -134,7 +134,8 @@ import Testing
             let client = FileDescriptor(owning: pair[0])
             let connection = ClientConnection(
                 id: id, socket: FileDescriptor(owning: pair[1]), origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3),
-                user: .local(1), listener: listener, loop: loop, at: clock.now())
+                user: .local(1), listener: listener, loop: loop,
+                activity: ClientActivity(.init(lastByte: clock.now(), isIdle: false)))
             try #require(unsafe send(client.raw, lines, lines.count, Int32(MSG_NOSIGNAL)) == lines.count)
             connection.ready(
                 SocketPoll.Readiness(tag: id, canRead: true, canWrite: true, hasEnded: false, isGone: false))

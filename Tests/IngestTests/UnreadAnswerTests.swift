@@ -29,6 +29,7 @@ import Testing
                 maximumConsecutiveRefusals: .max)
             let admission = EventAdmission(limits: limits, appender: appender, statistics: statistics, clock: clock)
             let loop = SourceListener.LoopAdmission(admission)
+            let activity = ClientActivity(.init(lastByte: clock.now(), isIdle: false))
             connection = ClientConnection(
                 id: 1, socket: FileDescriptor(owning: pair[1]), origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3),
                 user: 1,
@@ -37,8 +38,8 @@ import Testing
                     notices: LimitNotices(source: "apps", statistics: statistics, telemetry: nil, clock: clock),
                     descriptors: DescriptorReserve(limit: nil, telemetry: nil, clock: clock), clock: clock,
                     eventAdmissions: [loop]),
-                loop: loop, at: clock.now())
-            _ = statistics.withUserConnections { $0.enter(1, user: 1, limit: 10, at: clock.now()) }
+                loop: loop, activity: activity)
+            _ = statistics.withUserConnections { $0.enter(1, user: 1, limit: 10, at: clock.now(), activity: activity) }
             try send(NDJSONStreamTests.acks)
         }
 

@@ -4,17 +4,43 @@ import Testing
 @testable import Ingest
 
 @Suite struct UserConnectionsTests {
+    /// Connections with the activity that their event loops would record.
+    private struct Users {
+        private var users = UserConnections()
+        private var activities: [UInt64: ClientActivity] = [:]
+
+        var bytes: Int { users.bytes }
+        var closingBytes: Int { users.closingBytes }
+        func connections(of user: ClientUser) -> Int { users.connections(of: user) }
+        mutating func leave(_ id: UInt64) { users.leave(id) }
+
+        mutating func enter(
+            _ id: UInt64, user: ClientUser, limit: Int, at now: Instant, hasEnded: () -> Bool = { false }
+        ) -> UserConnections.Decision {
+            let activity = ClientActivity(.init(lastByte: now, isIdle: false))
+            activities[id] = activity
+            return users.enter(id, user: user, limit: limit, at: now, activity: activity, hasEnded: hasEnded)
+        }
+
+        mutating func note(
+            _ id: UInt64, bytes: Int, lastByte: Instant, isIdle: Bool, limit: Int
+        ) -> (victim: UInt64, user: ClientUser, bytes: Int)? {
+            activities[id]?.state = ClientActivity.State(lastByte: lastByte, isIdle: isIdle)
+            return users.note(id, bytes: bytes, limit: limit)
+        }
+    }
+
     private func at(_ seconds: Int64) -> Instant { Instant(nanoseconds: seconds * 1_000_000_000) }
     private let plenty = 1 << 30
 
     @Test func `a connection that has not had a turn yet is not idle`() {
-        var users = UserConnections()
+        var users = Users()
         for id in 1...2 { #expect(users.enter(UInt64(id), user: 7, limit: 2, at: at(0)) == .admitted) }
         #expect(users.enter(3, user: 7, limit: 2, at: at(100)) == .refused)
     }
 
     @Test func `at a user's limit the connection that is idle longest is closed for a new one`() {
-        var users = UserConnections()
+        var users = Users()
         for id in 1...3 {
             #expect(users.enter(UInt64(id), user: 7, limit: 3, at: at(Int64(id))) == .admitted)
             _ = users.note(UInt64(id), bytes: 0, lastByte: at(Int64(id)), isIdle: true, limit: plenty)
@@ -25,7 +51,7 @@ import Testing
     }
 
     @Test func `a connection with work to do is not closed for a new one`() {
-        var users = UserConnections()
+        var users = Users()
         for id in 1...2 {
             _ = users.enter(UInt64(id), user: 7, limit: 2, at: at(0))
             _ = users.note(UInt64(id), bytes: 100, lastByte: at(0), isIdle: false, limit: plenty)
@@ -38,7 +64,7 @@ import Testing
     }
 
     @Test func `connections that are closed already are admitted beyond the limit, up to the same number`() {
-        var users = UserConnections()
+        var users = Users()
         for id in 1...2 { #expect(users.enter(UInt64(id), user: 7, limit: 2, at: at(0)) == .admitted) }
         for id in 3...4 {
             #expect(users.enter(UInt64(id), user: 7, limit: 2, at: at(0), hasEnded: { true }) == .admitted)
@@ -55,7 +81,7 @@ import Testing
     }
 
     @Test func `a closed connection is not closed for a new one`() {
-        var users = UserConnections()
+        var users = Users()
         _ = users.enter(1, user: 7, limit: 1, at: at(0))
         _ = users.enter(2, user: 7, limit: 1, at: at(0), hasEnded: { true })
         _ = users.note(2, bytes: 0, lastByte: at(0), isIdle: true, limit: plenty)
@@ -63,7 +89,7 @@ import Testing
     }
 
     @Test func `new connections replace idle ones in the order of their idle times`() {
-        var users = UserConnections()
+        var users = Users()
         // Each connection sends nothing in its first turn.
         let enter = { (id: UInt64, seconds: Int64) in
             let decision = users.enter(id, user: 7, limit: 200, at: at(seconds))
@@ -88,7 +114,7 @@ import Testing
     }
 
     @Test func `connections count only against their own user's limit, also those of root`() {
-        var users = UserConnections()
+        var users = Users()
         for id in 1...10 { _ = users.enter(UInt64(id), user: 1000, limit: 5, at: at(0)) }
         #expect(users.connections(of: 1000) == 5)
         #expect(users.enter(100, user: 0, limit: 5, at: at(0)) == .admitted)
@@ -97,7 +123,7 @@ import Testing
     }
 
     @Test func `above the limit of buffered bytes, the user with the most bytes loses the largest connection`() {
-        var users = UserConnections()
+        var users = Users()
         for id in 1...4 { _ = users.enter(UInt64(id), user: id == 4 ? 8 : 7, limit: 100, at: at(0)) }
         #expect(users.note(4, bytes: 400, lastByte: at(0), isIdle: false, limit: 1000) == nil)
         #expect(users.note(1, bytes: 200, lastByte: at(0), isIdle: false, limit: 1000) == nil)
@@ -112,7 +138,7 @@ import Testing
     }
 
     @Test func `evictions follow each other in the order of the users' bytes and of their connections' bytes`() {
-        var users = UserConnections()
+        var users = Users()
         for id in 0..<300 {
             _ = users.enter(UInt64(id), user: id < 200 ? 7 : 8, limit: 1000, at: at(0))
             _ = users.note(UInt64(id), bytes: 100 + id, lastByte: at(0), isIdle: false, limit: plenty)
@@ -131,7 +157,7 @@ import Testing
     }
 
     @Test func `the bytes of a connection that must be closed are known until it is closed`() {
-        var users = UserConnections()
+        var users = Users()
         for id in UInt64(1)...3 { _ = users.enter(id, user: 7, limit: 10, at: at(0)) }
         func hold(_ id: UInt64, _ bytes: Int) -> UInt64? {
             users.note(id, bytes: bytes, lastByte: at(0), isIdle: false, limit: 100)?.victim
@@ -151,7 +177,7 @@ import Testing
     }
 
     @Test func `closed connections count no bytes and no connections`() {
-        var users = UserConnections()
+        var users = Users()
         for id in 0..<1000 {
             _ = users.enter(UInt64(id), user: .local(UInt32(id % 7)), limit: 1000, at: at(0))
             _ = users.note(UInt64(id), bytes: id, lastByte: at(0), isIdle: false, limit: 100_000)

@@ -14,6 +14,8 @@ package final class CurrentHTTPAccess: Sendable {
         set { access.withLock { $0 = newValue } }
     }
 
+    var isWithdrawn: Bool { access.withLock { $0.isWithdrawn } }
+
     /// The listener is no longer configured.
     func withdraw() { access.withLock { $0.isWithdrawn = true } }
 }

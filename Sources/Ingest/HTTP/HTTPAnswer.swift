@@ -58,6 +58,15 @@ struct HTTPAnswer {
     /// More bytes than most answers have before their bodies.
     private static let usualHead = 160
 
+    /// All events of a request are durable.
+    static let success = HTTPAnswer(status: .ok, body: Array("{\"success\":true}\n".utf8))
+
+    /// Whether it is `success` and nothing else.
+    var isPlainSuccess: Bool {
+        status == .ok && !closes && fields.isEmpty && retryAfter == nil && body == Self.success.body
+            && contentType == Self.success.contentType
+    }
+
     static let proceed: [UInt8] = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
     /// - Parameters:
@@ -120,7 +129,7 @@ struct HTTPAnswer {
     /// The answer to a request with events: those that were not refused are durable.
     /// - Parameter refused: by the index of the event in the request.
     static func events(_ count: Int, refused: [(item: Int, refusal: Refusal)]) -> HTTPAnswer {
-        guard !refused.isEmpty else { return HTTPAnswer(status: .ok, body: Array("{\"success\":true}\n".utf8)) }
+        guard !refused.isEmpty else { return success }
         // Events that may be accepted later must not be lost by an answer that says that all is well.
         let later = refused.first { $0.refusal.reason == .journalFull || $0.refusal.reason == .rateLimited }
         let isRefused = refused.count == count || later != nil

@@ -14,8 +14,8 @@ package final class HTTPDoor {
     let obstacle: () -> String?
     /// Whether each answer from now on is its connection's last one, because the daemon ends.
     var endsConnections = false
-    /// The current second as a text. Writing it costs as much as the rest of an answer.
-    private var lastDate: (second: Int64, text: String?) = (.min, nil)
+    /// The current second as a text, and the usual answer with it. Writing them costs more than the rest of a request.
+    private var lastDate: (second: Int64, text: String?, success: [UInt8]) = (.min, nil, [])
 
     /// For the next request: the write keys and origins of the running configuration, also if the client connected
     /// before a reload. The limits are those with which it connected.
@@ -24,6 +24,8 @@ package final class HTTPDoor {
         access.limits = requests
         return access
     }
+
+    var isWithdrawn: Bool { current.isWithdrawn }
 
     /// - Parameter requests: the limits of the clients' requests.
     package init(
@@ -45,12 +47,23 @@ package final class HTTPDoor {
             maximumEventSize: limits.maximumEventSize)
     }
 
+    /// An answer's bytes.
+    /// - Parameter withoutBody: the request was HEAD.
+    func bytes(of answer: HTTPAnswer, withoutBody: Bool) -> [UInt8] {
+        tellTime()
+        if answer.isPlainSuccess, !withoutBody { return lastDate.success }
+        var bytes: [UInt8] = []
+        answer.write(to: &bytes, date: lastDate.text, withoutBody: withoutBody)
+        return bytes
+    }
+
     /// The value of a Date field (RFC 9110, section 5.6.7).
-    func date() -> String? {
+    private func tellTime() {
         let second = clock.wallClock() / 1_000_000_000
-        if second != lastDate.second {
-            lastDate = (second, CalendarTime.text(secondsSince1970: second, "%a, %d %b %Y %H:%M:%S GMT"))
-        }
-        return lastDate.text
+        guard second != lastDate.second else { return }
+        let text = CalendarTime.text(secondsSince1970: second, "%a, %d %b %Y %H:%M:%S GMT")
+        var success: [UInt8] = []
+        HTTPAnswer.success.write(to: &success, date: text, withoutBody: false)
+        lastDate = (second, text, success)
     }
 }

@@ -196,7 +196,7 @@ import CNIOLLHTTP
             }
             unsafe pointer.pointee.on_header_field = {
                 let parser = unsafe HTTPParser.of($0)
-                unsafe parser.name += HTTPParser.bytes($1, $2).map { HTTPText.lowercased($0) }
+                unsafe parser.name.append(contentsOf: HTTPParser.bytes($1, $2).lazy.map { HTTPText.lowercased($0) })
                 return parser.count($2)
             }
             unsafe pointer.pointee.on_header_value = {

@@ -108,7 +108,7 @@ struct HTTPRequest {
         if head.version.minor > 0, head.fields[.host] == nil {
             return refusal(.badRequest, "it has no Host field, which HTTP/1.1 requires")
         }
-        if let field = HTTPField.allCases.first(where: head.repeated.contains) {
+        if !head.repeated.isEmpty, let field = HTTPField.allCases.first(where: head.repeated.contains) {
             return refusal(.badRequest, "it has more than one \(field.name) field")
         }
         if let host = head.fields[.host], !host.allSatisfy(HTTPText.isInHost) {

@@ -63,7 +63,8 @@ struct HTTPRequestHead: Sendable {
     /// The path without the query. Of an absolute target (RFC 9112, section 3.2.2), the part behind the authority.
     var path: ArraySlice<UInt8> {
         var path = target[...]
-        for scheme in ["http://", "https://"] where path.prefix(scheme.utf8.count).elementsEqual(scheme.utf8) {
+        for scheme in ["http://", "https://"]
+        where path.first != UInt8(ascii: "/") && path.prefix(scheme.utf8.count).elementsEqual(scheme.utf8) {
             path = path.dropFirst(scheme.utf8.count).drop { $0 != UInt8(ascii: "/") }
         }
         return path.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -87,7 +88,7 @@ enum HTTPText {
     static func isInHost(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: ":"):
             true
         default: "-._~:[]%!$&'()*+,;=".utf8.contains(byte)
         }

@@ -11,7 +11,7 @@ enum HTTPRoute: Equatable {
     case ready
 
     init?(path: ArraySlice<UInt8>) {
-        if let endpoint = TrackingEndpoint(path: Array(path).span) {
+        if let endpoint = TrackingEndpoint(path: path.span) {
             self = .tracking(endpoint)
             return
         }

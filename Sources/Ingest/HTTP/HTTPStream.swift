@@ -332,13 +332,11 @@ package final class HTTPStream: ClientStream {
     private func answer(_ answer: HTTPAnswer, closes: Bool, after end: UInt64 = 0) {
         var answer = answer
         answer.closes =
-            closes || hasTooManyRefusals || door.access.isWithdrawn
+            closes || hasTooManyRefusals || door.isWithdrawn
             || (door.endsConnections && slot == nil)
         request?.complete(&answer)
         if !isMute {
-            var bytes: [UInt8] = []
-            answer.write(to: &bytes, date: door.date(), withoutBody: request?.head.method == .head)
-            answers.add(bytes, after: end)
+            answers.add(door.bytes(of: answer, withoutBody: request?.head.method == .head), after: end)
         }
         request = nil
         if answer.closes { close() }

@@ -6,8 +6,8 @@ import Platform
 /// - When a user has reached the limit of connections, a new connection replaces the user's connection that has been
 ///   idle longest. If none has been idle for `idleEnough`, the new connection is refused: an active connection is never
 ///   closed for a new one.
-/// - Connections that their clients have closed already are admitted beyond that limit, up to the same number again. Only
-///   what they have sent is left to read: after a pause of the daemon, many such clients wait, and none comes back.
+/// - Connections that their clients have closed already are admitted beyond that limit, up to the same number again.
+///   Only what they have sent is left to read: after a pause of the daemon, many such clients wait.
 /// - When too many bytes are buffered, the user with the most buffered bytes loses the connection that holds the most.
 struct UserConnections {
     typealias Connection = UInt64
@@ -25,9 +25,7 @@ struct UserConnections {
     private struct Holding {
         var user: ClientUser
         var bytes = 0
-        var lastByte: Instant
-        /// False until the connection's first turn: the client may have sent data before it was accepted.
-        var isIdle = false
+        let activity: ClientActivity
         /// Admitted beyond the limit, because its client had closed it.
         var isEnded = false
     }
@@ -74,9 +72,12 @@ struct UserConnections {
 
     func connections(of user: ClientUser) -> Int { users[user]?.connections.count ?? 0 }
 
-    /// - Parameter hasEnded: whether the client has closed the connection. Called only at the limit.
+    /// - Parameters:
+    ///   - activity: the connection's; a new one if nil.
+    ///   - hasEnded: whether the client has closed the connection. Called only at the limit.
     mutating func enter(
-        _ connection: Connection, user: ClientUser, limit: Int, at now: Instant, hasEnded: () -> Bool = { false }
+        _ connection: Connection, user: ClientUser, limit: Int, at now: Instant, activity: ClientActivity? = nil,
+        hasEnded: () -> Bool = { false }
     ) -> Decision {
         var decision = Decision.admitted
         var isEnded = false
@@ -91,7 +92,8 @@ struct UserConnections {
                 return .refused
             }
         }
-        holdings[connection] = Holding(user: user, lastByte: now, isEnded: isEnded)
+        let activity = activity ?? ClientActivity(.init(lastByte: now, isIdle: false))
+        holdings[connection] = Holding(user: user, activity: activity, isEnded: isEnded)
         users[user, default: User()].connections.insert(connection)
         if isEnded { users[user]?.ended += 1 }
         return decision
@@ -102,10 +104,10 @@ struct UserConnections {
         if let next = users[user]?.nextSearch, now < next { return nil }
         var found: [Idle] = []
         for connection in users[user]?.connections ?? [] {
-            guard let holding = holdings[connection], holding.isIdle, !holding.isEnded,
-                now - holding.lastByte >= Self.idleEnough
-            else { continue }
-            found.append(Idle(connection: connection, since: holding.lastByte))
+            guard let holding = holdings[connection], !holding.isEnded else { continue }
+            let state = holding.activity.state
+            guard state.isIdle, now - state.lastByte >= Self.idleEnough else { continue }
+            found.append(Idle(connection: connection, since: state.lastByte))
         }
         found.sort { $0.since > $1.since }
         users[user]?.idle = Array(found.suffix(Self.foundAtOnce))
@@ -117,9 +119,8 @@ struct UserConnections {
     /// The longest idle connection that the last search found, if it has not been active since.
     private mutating func takeIdle(of user: ClientUser) -> Connection? {
         while let idle = users[user]?.idle.popLast() {
-            if let holding = holdings[idle.connection], holding.isIdle, holding.lastByte == idle.since {
-                return idle.connection
-            }
+            let unchanged = ClientActivity.State(lastByte: idle.since, isIdle: true)
+            if let holding = holdings[idle.connection], holding.activity.state == unchanged { return idle.connection }
         }
         return nil
     }
@@ -140,22 +141,18 @@ struct UserConnections {
         if users[holding.user]?.connections.isEmpty == true { users[holding.user] = nil }
     }
 
-    /// Updates a connection's buffered bytes and the time of its last byte.
-    /// - Parameters:
-    ///   - isIdle: nothing from this client is unfinished, unacknowledged or unsent.
-    ///   - limit: bytes that all connections together may buffer.
+    /// Updates a connection's buffered bytes.
+    /// - Parameter limit: bytes that all connections together may buffer.
     /// - Returns: the connection that must be closed now, with its user and that user's buffered bytes; or nil.
     mutating func note(
-        _ connection: Connection, bytes held: Int, lastByte: Instant, isIdle: Bool, limit: Int
+        _ connection: Connection, bytes held: Int, limit: Int
     ) -> (victim: Connection, user: ClientUser, bytes: Int)? {
         // A connection that was removed already no longer counts.
         guard var holding = holdings[connection] else { return nil }
         let change = held - holding.bytes
-        holding.bytes = held
-        holding.lastByte = lastByte
-        holding.isIdle = isIdle
-        holdings[connection] = holding
         if change == 0 { return nil }
+        holding.bytes = held
+        holdings[connection] = holding
         users[holding.user]?.bytes += change
         bytes += change
         let total = users[holding.user]?.bytes ?? 0

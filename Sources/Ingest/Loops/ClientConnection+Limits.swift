@@ -2,12 +2,13 @@ import Events
 import Platform
 
 extension ClientConnection {
-    /// Checks the client's time limits. Called about once a second.
+    /// Checks the client's time limits, and what it holds. Called about once a second.
     /// - Returns: whether the connection needs a turn now.
     func check(at now: Instant) -> Bool {
         guard isOpen else { return false }
         let limits = admission.limits
         slot?.rest()
+        reportFewerBytes()
         if stream.isStalled, stream.giveUp(at: now, through: admission) { return true }
         if let endedSince {
             if isWaitingForDisk || stream.isStalled {
@@ -58,4 +59,36 @@ extension ClientConnection {
         pending = []
         taken = 0
     }
+
+    // MARK: What it holds
+
+    /// Fewer bytes are reported once they are so many fewer, or about a second later: otherwise, each answer to a small
+    /// request would be reported twice.
+    private static let reportedLess = 1024
+
+    /// Records the client's activity, and reports the connection's buffered bytes to the source's `UserConnections` if
+    /// they have changed. If the source now buffers too much, reports the connection that must be closed.
+    func reportUsage(at now: Instant) {
+        let (number, hasLine) = (stream.linesEnded, isInTheMiddle)
+        if number != lineNumber || !hasLine || !hadLine { lineSince = now }
+        (lineNumber, hadLine) = (number, hasLine)
+        activity.state = ClientActivity.State(lastByte: lastByte, isIdle: isIdle)
+        let bytes = heldBytes
+        if bytes > reportedBytes || bytes < reportedBytes - Self.reportedLess { report(bytes) }
+    }
+
+    /// Reports fewer bytes than the last time, however many fewer.
+    func reportFewerBytes() {
+        let bytes = heldBytes
+        if bytes < reportedBytes { report(bytes) }
+    }
+
+    private func report(_ bytes: Int) {
+        reportedBytes = bytes
+        let limit = admission.limits.maximumBuffered
+        let victim = listener.statistics.withUserConnections { $0.note(id, bytes: bytes, limit: limit) }
+        if let victim { onTooMuchBuffered?(victim.victim, victim.bytes) }
+    }
+
+    private var heldBytes: Int { stream.heldBytes + pending.capacity + transport.heldBytes + heldInRing }
 }

@@ -66,10 +66,12 @@ final class ClientConnection {
     var notedEnd: UInt64 = 0
     private(set) var lastByte: Instant
     var lineSince: Instant
-    private var lineNumber: UInt64 = 0
-    private var hadLine = false
+    var lineNumber: UInt64 = 0
+    var hadLine = false
     var endedSince: Instant?
-    private var wasCounted = (bytes: 0, at: Instant(nanoseconds: 0), isIdle: true)
+    let activity: ClientActivity
+    /// The buffered bytes that it has reported last.
+    var reportedBytes = 0
 
     /// - Parameters:
     ///   - user: whom the limits of this client belong to.
@@ -77,7 +79,7 @@ final class ClientConnection {
     ///   - loop: what it shares with the other clients of its listener on its event loop.
     init(
         id: UInt64, socket: consuming FileDescriptor, origin: Origin, user: ClientUser, listener: SourceListener,
-        loop: SourceListener.LoopAdmission, at now: Instant, slot: ClientSlot? = nil
+        loop: SourceListener.LoopAdmission, activity: ClientActivity, slot: ClientSlot? = nil
     ) {
         self.id = id
         self.slot = slot
@@ -94,8 +96,9 @@ final class ClientConnection {
         } else {
             stream = NDJSONStream(origin: origin, slot: slot)
         }
-        lastByte = now
-        lineSince = now
+        self.activity = activity
+        lastByte = activity.state.lastByte
+        lineSince = lastByte
     }
 
     deinit { close() }
@@ -348,35 +351,12 @@ final class ClientConnection {
         listener.statistics.withUserConnections { $0.leave(id) }
     }
 
-    /// Reports this connection's buffered bytes and activity to the source's `UserConnections` if they have changed.
-    /// If the source now buffers too much, reports the connection that must be closed.
-    private func reportUsage(at now: Instant) {
-        let (number, hasLine) = (stream.linesEnded, isInTheMiddle)
-        if number != lineNumber || !hasLine || !hadLine { lineSince = now }
-        (lineNumber, hadLine) = (number, hasLine)
-        let isIdle = isIdle
-        let bytes = stream.heldBytes + pending.capacity + transport.heldBytes + heldInRing
-        let hasChanged =
-            bytes != wasCounted.bytes || isIdle != wasCounted.isIdle
-            || lastByte - wasCounted.at >= UserConnections.idleEnough / 4
-        guard hasChanged else { return }
-        wasCounted = (bytes, lastByte, isIdle)
-        let limit = admission.limits.maximumBuffered
-        let victim = listener.statistics.withUserConnections {
-            $0.note(id, bytes: bytes, lastByte: lastByte, isIdle: isIdle, limit: limit)
-        }
-        if let victim { onTooMuchBuffered?(victim.victim, victim.bytes) }
-    }
-
-    /// The buffered bytes that it has reported last.
-    var reportedBytes: Int { wasCounted.bytes }
-
     /// The client has begun something that it must finish in time.
     var isInTheMiddle: Bool { stream.hasUnfinishedLine || transport.isHandshaking }
 
     /// Everything that the client sent has been read, processed and answered. Events that it expects no answer for may
     /// not be durable yet: a commit gives it no turn.
-    private var isIdle: Bool {
+    var isIdle: Bool {
         !transport.canRead && !isInTheMiddle && !stream.isStalled && !stream.hasDeferred && !stream.isWaitingForDisk
             && taken == pending.count && transport.unsent == 0
     }

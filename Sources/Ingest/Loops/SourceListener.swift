@@ -74,7 +74,8 @@ final class SourceListener: Sendable {
     func examine(
         _ client: consuming FileDescriptor, id: UInt64, loop: Int, slot: ClientSlot?, isLeft: Bool = false
     ) -> Verdict {
-        guard let (origin, user, replaced) = admit(client, id: id) else {
+        let activity = ClientActivity(.init(lastByte: clock.now(), isIdle: false))
+        guard let (origin, user, replaced) = admit(client, id: id, activity) else {
             if let slot {
                 slot.release()
                 client.endConnection()
@@ -84,14 +85,14 @@ final class SourceListener: Sendable {
         descriptors.enter()
         let connection = ClientConnection(
             id: id, socket: client, origin: origin, user: user, listener: self, loop: eventAdmissions[loop],
-            at: clock.now(), slot: slot)
+            activity: activity, slot: slot)
         connection.isLeft = isLeft
         return .admitted(connection, replacing: replaced)
     }
 
     /// - Returns: the client, and the connection that it replaces; nil: it is refused.
     private func admit(
-        _ client: borrowing FileDescriptor, id: UInt64
+        _ client: borrowing FileDescriptor, id: UInt64, _ activity: ClientActivity
     ) -> (origin: Origin, user: ClientUser, replaced: UInt64?)? {
         // The peer may have disconnected already; then no answer is needed.
         guard let (origin, user) = identify(client) else { return nil }
@@ -110,7 +111,9 @@ final class SourceListener: Sendable {
         }
         let limit = limits.maximumConnectionsPerUser
         let decision = statistics.withUserConnections {
-            $0.enter(id, user: user, limit: limit, at: clock.now(), hasEnded: { client.peerHasClosed() })
+            $0.enter(
+                id, user: user, limit: limit, at: activity.state.lastByte, activity: activity,
+                hasEnded: { client.peerHasClosed() })
         }
         switch decision {
         case .admitted: return (origin, user, nil)
