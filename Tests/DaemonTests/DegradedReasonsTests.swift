@@ -82,6 +82,16 @@ import Testing
                 "1 dead letter for b in the last 5 min: penstock dead-letters list b",
             ])
     }
+
+    @Test(arguments: zip([0, 2, 900] as [UInt64], [[], ["2 dead letters"], ["5 dead letters"]] as [[String]]))
+    func `dead letters that were dropped or delivered since are no reason`(left: UInt64, reasons: [String]) {
+        var destination = Self.destination()
+        destination.deadLetters = .init(letters: left, bytes: 0, expired: 0, retried: 0, isRetrying: false)
+        let list = DegradedReasons(
+            journal: Self.journal(), destinations: ["a": destination], recentDeadLetters: ["a": 5]
+        ).list
+        #expect(list == reasons.map { "\($0) for a in the last 5 min: penstock dead-letters list a" })
+    }
 }
 
 @Suite struct RecentGrowthTests {

@@ -155,7 +155,7 @@ package struct TopScreen: Sendable {
             .init(title: "TREND", importance: 4), .init(title: "ACCEPTED", alignsRight: true, importance: 5),
             .init(title: "REFUSED", alignsRight: true, importance: 2),
             .init(title: "CLIENTS", alignsRight: true, importance: 6),
-            .init(title: "STATE", importance: 3, longest: 200),
+            .init(title: "PLUGIN", importance: 7, longest: 30), .init(title: "STATE", importance: 3, longest: 200),
         ])
         for name in state.sources(report, history) {
             guard let source = report.sources[name] else { continue }
@@ -169,6 +169,7 @@ package struct TopScreen: Sendable {
                     .init(text: Readable.grouped(source.accepted)),
                     .init(text: Readable.grouped(source.refused), style: refuses ? .bad : .plain),
                     .init(text: "\(source.connections)"),
+                    .init(text: Self.text(source.plugin)),
                     .init(text: state, style: source.state.map { .init($0) } ?? .good),
                 ], isSelected: current == .source(name))
         }
@@ -185,6 +186,7 @@ package struct TopScreen: Sendable {
             .init(title: "P99", alignsRight: true, importance: 6),
             .init(title: "DEAD", alignsRight: true, importance: 5),
             .init(title: "RETRIES", alignsRight: true, importance: 10),
+            .init(title: "PLUGIN", importance: 11, longest: 30),
             .init(title: "LAST ERROR", importance: 7, longest: 200),
         ])
         for name in state.destinations(report, history) {
@@ -203,12 +205,17 @@ package struct TopScreen: Sendable {
                         text: Readable.grouped(destination.deadLettered),
                         style: destination.deadLettered > 0 ? .warning : .plain),
                     .init(text: Readable.grouped(destination.retries)),
+                    .init(text: Self.text(destination.plugin)),
                     .init(
                         text: destination.state == .up ? "" : destination.lastError ?? "",
                         style: Self.style(destination.state)),
                 ], isSelected: current == .destination(name))
         }
         return table
+    }
+
+    private static func text(_ plugin: StatusReport.Plugin?) -> String {
+        plugin.map { "\($0.name) \($0.version)" } ?? ""
     }
 
     static func style(_ state: StatusReport.Destination.State) -> ScreenLine.Style { .init(state) }

@@ -106,6 +106,8 @@ struct DegradedReasons {
             ]
         }
         let letters = sorted(recentDeadLetters) { name, count in
+            // Those that were dropped, or delivered in a retry, are dealt with.
+            let count = min(count, destinations[name]?.deadLetters?.letters ?? count)
             guard count > 0 else { return [] }
             return [
                 "\(counted(count, "dead letter")) for \(name) in the last \(Self.minutes) min: "
