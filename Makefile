@@ -8,7 +8,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run test check torture torture-handovers simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: format check-format bench-attack bench-http bench-isolation bench-page bench-sdk bench-diff install install-files clean checkout
+.PHONY: format check-format bench-attack bench-http bench-isolation bench-keeping bench-page bench-sdk bench-diff install
+.PHONY: install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
 .PHONY: uninstall deb rpm dist test-packages setup-deb setup-rpm setup-dist
 
@@ -216,7 +217,7 @@ bench-isolation: build
 bench-plugins: build
 	@Tests/Benchmarks/plugins
 
-# Measures `penstock diff` on a million events, and live delivery beside it.
+# Measures `penstock diff` and `penstock plan infer` on a million events, and live delivery beside a diff.
 bench-diff: build
 	@Tests/Benchmarks/diff --events $(or $(EVENTS),1000000)
 
@@ -228,7 +229,12 @@ bench-attack: build
 bench-http: build
 	@Tests/Benchmarks/http --rounds $(or $(ROUNDS),3)
 
-# Measures the daemon's page: the first paint, the frames of the debugger, and what the page costs the daemon.
+# Measures what it costs that clients' connections outlive the daemon.
+bench-keeping: build
+	@Tests/Benchmarks/keeping --rounds $(or $(ROUNDS),5)
+
+# Measures the daemon's page: the first paint, the frames of the debugger; and what the page, `penstock top` and a scrape
+# of the metrics cost the daemon.
 bench-page: build
 	@.ci/install-packages chromium
 	@Tests/Benchmarks/page --rounds $(or $(ROUNDS),5)

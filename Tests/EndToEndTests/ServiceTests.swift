@@ -78,6 +78,7 @@ struct ServiceChecks {
         "packages_start_no_service",
         "uninstall_refuses_while_it_runs",
         "an_attack_harms_nobody_else",
+        "it_moves_to_another_host",
     ]
 
     /// The first test runs the guest, once for all tests.

@@ -11,11 +11,12 @@ checks+=(
 handovers=${HANDOVERS-5}
 
 never_too_often() {
-    override <<'INI'
+    # A long run waits as long as the service does.
+    override <<INI
 [Unit]
 StartLimitIntervalSec=0
 [Service]
-RestartSec=100ms
+$([ "$handovers" -ge 100 ] || echo RestartSec=100ms)
 INI
 }
 
@@ -52,6 +53,8 @@ clients_do_not_notice_restarts() {
     done
     steady_end
     echo "service-checks: $handovers restarts, the longest took $longest ms" >&2
+    # The long run measures, on a machine that does nothing else.
+    [ "$handovers" -lt 100 ] || [ $longest -lt 1000 ] || fail "a restart took $longest ms"
     grep -q ' 0 requests cut off' "$scratch/steady" || fail "$(cat "$scratch/steady")"
 }
 
