@@ -7,6 +7,8 @@ import Testing
     private struct Found: Equatable {
         var requests: [String] = []
         var failure: String?
+        /// Heads that were not parsed, because they were the same as the ones before.
+        var repeatedHeads = 0
     }
 
     private func parse(_ text: String, inPiecesOf size: Int = .max, maximumHead: Int = 1000) -> Found {
@@ -23,8 +25,9 @@ import Testing
             body += parser.takeBody()
             switch event {
             case .needsMore: #expect(used == piece.count)
-            case .head(let new):
+            case .head(let new, let isRepeated):
                 head = new
+                if isRepeated { found.repeatedHeads += 1 }
                 body = parser.takeBody()
             case .end:
                 let path = String(decoding: head.path, as: UTF8.self)
@@ -35,6 +38,42 @@ import Testing
             }
         }
         return found
+    }
+
+    private static func post(_ body: String, _ fields: String = "") -> String {
+        "POST /v1/track HTTP/1.1\r\nHost: here\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    @Test func `a head that comes again is not parsed again, and means the same`() {
+        let stream = ["one", "two", "", "", "four", "five", "GET /", "POST "].map { Self.post($0) }.joined()
+        let requests = ["one", "two", "", "", "four", "five", "GET /", "POST "].map { "post /v1/track \($0)" }
+        let whole = parse(stream)
+        #expect(whole.requests == requests && whole.failure == nil)
+        #expect(whole.repeatedHeads == 4, "those with the same length as the request before")
+        for size in 1...stream.utf8.count {
+            let found = parse(stream, inPiecesOf: size)
+            #expect(found.requests == requests && found.failure == nil, "in pieces of \(size)")
+        }
+    }
+
+    @Test(arguments: [
+        "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\n", "Connection: close\r\n", "Host: there\r\n",
+        "X-Long: \(String(repeating: "x", count: 2000))\r\n",
+    ])
+    func `a head whose request may end in another way is parsed each time`(fields: String) {
+        #expect(parse(Self.post("one", fields) + Self.post("two", fields), maximumHead: 10_000).repeatedHeads == 0)
+    }
+
+    @Test(arguments: ["x", "\r", "\n", " ", "\0", "POST"])
+    func `what is no request is refused behind and before a head that comes again`(junk: String) {
+        for size in [1, 2, 7, .max] {
+            let behind = parse(Self.post("one") + Self.post("two") + junk + "GET / HTTP/1.1\r\n\r\n", inPiecesOf: size)
+            let before = parse(Self.post("one") + junk + Self.post("two"), inPiecesOf: size)
+            let alone = parse(junk + Self.post("two"), inPiecesOf: size)
+            #expect(behind.requests.prefix(2) == ["post /v1/track one", "post /v1/track two"])
+            #expect((before.failure == nil) == (alone.failure == nil), "as without a head before")
+            #expect(before.requests.count == 1 + alone.requests.count)
+        }
     }
 
     private static let stream = """

@@ -4,6 +4,10 @@ import Synchronization
 /// write key that was removed is refused at once. Any thread.
 package final class CurrentHTTPAccess: Sendable {
     private let access: Mutex<HTTPAccess>
+    private let changes = Atomic<UInt64>(0)
+
+    /// Grows with each change.
+    var generation: UInt64 { changes.load(ordering: .acquiring) }
 
     package init(_ access: HTTPAccess) {
         self.access = Mutex(access)
@@ -11,11 +15,17 @@ package final class CurrentHTTPAccess: Sendable {
 
     package var value: HTTPAccess {
         get { access.withLock { $0 } }
-        set { access.withLock { $0 = newValue } }
+        set {
+            access.withLock { $0 = newValue }
+            changes.add(1, ordering: .releasing)
+        }
     }
 
     var isWithdrawn: Bool { access.withLock { $0.isWithdrawn } }
 
     /// The listener is no longer configured.
-    func withdraw() { access.withLock { $0.isWithdrawn = true } }
+    func withdraw() {
+        access.withLock { $0.isWithdrawn = true }
+        changes.add(1, ordering: .releasing)
+    }
 }

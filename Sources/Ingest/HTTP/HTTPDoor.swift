@@ -27,6 +27,9 @@ package final class HTTPDoor {
 
     var isWithdrawn: Bool { current.isWithdrawn }
 
+    /// Differs if `access` may differ.
+    var accessGeneration: UInt64 { current.generation }
+
     /// - Parameter requests: the limits of the clients' requests.
     package init(
         access: CurrentHTTPAccess, requests: HTTPAccess.Limits, limits: SourceLimits, limiter: RateLimiter?,

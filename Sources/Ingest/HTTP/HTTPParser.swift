@@ -1,15 +1,20 @@
 import CNIOLLHTTP
+import Events
 
 /// Splits a client's bytes into HTTP/1.1 requests, with llhttp as SwiftNIO contains it. llhttp is strict here: it
 /// refuses all that two parsers may read differently (RFC 9112, section 11.2: request smuggling): two Content-Length
 /// fields, Content-Length beside Transfer-Encoding, a line that ends without a carriage return, a field on two lines.
+///
+/// A client that sends small requests sends the same head again and again. A head that has the same bytes as the one
+/// before means the same, and is not parsed again; the body's length is in it.
 ///
 /// Belongs to one thread.
 @safe final class HTTPParser {
     enum Event {
         /// All bytes were read.
         case needsMore
-        case head(HTTPRequestHead)
+        /// - Parameter isRepeated: whether it has the same bytes as the connection's last head.
+        case head(HTTPRequestHead, isRepeated: Bool)
         case end
         /// The bytes are not HTTP/1.1. Nothing more can be read.
         case failed(String)
@@ -24,7 +29,9 @@ import CNIOLLHTTP
     /// Whether the next event may need no more bytes: call `parse` again, if only with none.
     private(set) var isAfterHead = false
     /// Bytes of memory that depend on what the client sends.
-    var heldBytes: Int { body.capacity + head.heldBytes + name.capacity + value.capacity }
+    var heldBytes: Int {
+        body.capacity + head.heldBytes + name.capacity + value.capacity + (known.map { $0.heldBytes } ?? 0)
+    }
     /// Whether the body is kept.
     var keepsBody = true
 
@@ -36,6 +43,12 @@ import CNIOLLHTTP
     private var headSize = 0
     private let maximumHead: Int
     private var paused: Pause?
+    /// The last head, if it may come again.
+    private var known: KnownHead?
+    /// Whether llhttp has read a part of what may stand before a request: an empty line.
+    private var hasBlank = false
+    /// Bytes of the body that are still to come behind a head that was not parsed.
+    private var bodyLeft: UInt64?
 
     private enum Pause { case head, end }
 
@@ -53,6 +66,14 @@ import CNIOLLHTTP
     /// Reads up to the next event.
     /// - Returns: the event, and how many bytes were read.
     func parse(_ bytes: Span<UInt8>) -> (event: Event, used: Int) {
+        if let left = bodyLeft { return readBody(bytes, left) }
+        let isAtStart = !isInRequest && !hasBlank
+        if isAtStart, let known, known.begins(bytes) {
+            begin()
+            bodyLeft = known.head.contentLength
+            isAfterHead = true
+            return (.head(known.head, isRepeated: true), known.bytes.count)
+        }
         var used = 0
         while used < bytes.count || isAfterHead {
             paused = nil
@@ -69,20 +90,42 @@ import CNIOLLHTTP
             }
             used += count
             switch result {
-            case HPE_OK: return (.needsMore, used)
+            case HPE_OK:
+                hasBlank = !isInRequest
+                return (.needsMore, used)
             case HPE_PAUSED:
                 unsafe c_nio_llhttp_resume(state)
                 switch paused {
                 case .head:
                     isAfterHead = true
                     defer { forgetHead() }
-                    return (.head(head), used)
+                    known = isAtStart ? KnownHead(head, bytes.extracting(first: used)) : nil
+                    return (.head(head, isRepeated: false), used)
                 case .end, nil: return (.end, used)
                 }
             default: return (.failed(reason(of: result)), used)
             }
         }
         return (.needsMore, used)
+    }
+
+    /// Reads a body without the parser, which is where it was before the request.
+    private func readBody(_ bytes: Span<UInt8>, _ left: UInt64) -> (event: Event, used: Int) {
+        isAfterHead = false
+        let count = Int(min(left, UInt64(bytes.count)))
+        if keepsBody { body.append(contentsOf: bytes.extracting(first: count)) }
+        guard left == count else {
+            bodyLeft = left - UInt64(count)
+            return (.needsMore, count)
+        }
+        bodyLeft = nil
+        isInRequest = false
+        return (.end, count)
+    }
+
+    /// An idle connection holds no memory for the request before.
+    func rest() {
+        if !isInRequest { known = nil }
     }
 
     func takeBody() -> [UInt8] {
@@ -118,10 +161,10 @@ import CNIOLLHTTP
     /// Frees memory. No `parse` may follow.
     func forget() {
         forgetHead()
+        known = nil
         body = []
     }
 
-    /// An idle connection holds no memory for the request before.
     private func forgetHead() {
         head = HTTPRequestHead()
         name = []
@@ -165,6 +208,7 @@ import CNIOLLHTTP
 
     private func endRequest() {
         isInRequest = false
+        hasBlank = false
         // The fields behind a chunked body.
         forgetHead()
         paused = .end

@@ -20,6 +20,8 @@ package final class HTTPStream: ClientStream {
     private var door: HTTPDoor
     private let parser: HTTPParser
     private var request: HTTPRequest?
+    /// The last head that led to a body, and the generation of the access with which it was examined.
+    private var last: (head: ExaminedHead, generation: UInt64)?
     /// Events that the journal has no room for, and since when.
     private var submission: EventSubmission?
     private var stalledSince = Instant(nanoseconds: 0)
@@ -108,7 +110,7 @@ package final class HTTPStream: ClientStream {
                 if blank > Self.maximumBlank { fail("it begins with too many empty lines", through: admission) }
                 closeIfHopeless(through: admission)
                 turn.spend(accepted: 0, refused: 0, at: admission.now())
-            case .head(let head): begin(head, through: admission)
+            case .head(let head, let isRepeated): begin(head, isRepeated, through: admission)
             case .end:
                 requestEnd = (slot?.base ?? 0) + UInt64(at)
                 if turn.defersLargeBodies, request?.heldBytes ?? 0 > Conduct.lightTurn {
@@ -162,7 +164,15 @@ package final class HTTPStream: ClientStream {
         return true
     }
 
-    func use(_ door: HTTPDoor) { self.door = door }
+    func use(_ door: HTTPDoor) {
+        self.door = door
+        last = nil
+    }
+
+    func rest() {
+        parser.rest()
+        if request == nil { last = nil }
+    }
 
     func takeFreedBytes() -> Int {
         defer { freedBytes = 0 }
@@ -180,8 +190,16 @@ package final class HTTPStream: ClientStream {
 
     // MARK: Requests
 
-    private func begin(_ head: HTTPRequestHead, through admission: EventAdmission) {
-        let request = HTTPRequest(head, for: door.access, isReady: door.obstacle)
+    private func begin(_ head: HTTPRequestHead, _ isRepeated: Bool, through admission: EventAdmission) {
+        let generation = door.accessGeneration
+        let examined: ExaminedHead
+        if isRepeated, let last, last.generation == generation {
+            examined = last.head
+        } else {
+            examined = ExaminedHead(head, for: door.access, isReady: door.obstacle)
+            last = examined.verdict == nil ? (examined, generation) : nil
+        }
+        let request = HTTPRequest(examined)
         self.request = request
         parser.keepsBody = request.verdict == nil
         if request.verdict == nil, request.expectsContinue, !isMute { answers.add(HTTPAnswer.proceed, after: 0) }
@@ -346,6 +364,7 @@ package final class HTTPStream: ClientStream {
         hasEnded = true
         hasDeferred = false
         request = nil
+        last = nil
         // It may take a while until the connection can be closed.
         parser.forget()
     }

@@ -8,6 +8,7 @@ extension ClientConnection {
         guard isOpen else { return false }
         let limits = admission.limits
         slot?.rest()
+        if now - lastByte >= UserConnections.idleEnough { stream.rest() }
         reportFewerBytes()
         if stream.isStalled, stream.giveUp(at: now, through: admission) { return true }
         if let endedSince {

@@ -44,6 +44,9 @@ protocol ClientStream {
     /// The client moves to another event loop, whose clients share this door.
     mutating func use(_ door: HTTPDoor)
 
+    /// The client has sent nothing for a while.
+    mutating func rest()
+
     /// Bytes of memory of finished requests that were freed since the last call.
     mutating func takeFreedBytes() -> Int
 
@@ -78,6 +81,7 @@ extension NDJSONStream: ClientStream {
     var mayTake: Bool { true }
     var hasDeferred: Bool { false }
     var isSlowedDown: Bool { true }
+    func rest() {}
     mutating func takeFreedBytes() -> Int { 0 }
     mutating func use(_ door: HTTPDoor) {}
     func settled(_ place: UInt64) -> UInt64 { place - UInt64(carry.count) }
