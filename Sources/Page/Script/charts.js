@@ -39,14 +39,16 @@ function rounded(value) {
  * series: [{ name, values }], each with one value for each step; at most six are told apart.
  */
 function stackedChart(series, { stepSeconds, end, unit, label }) {
-  const [width, height, left, bottom] = [1000, 210, 46, 22];
+  const [width, height, bottom] = [1000, 210, 22];
+  /** The pixels left of the picture, for the texts: the picture is stretched, and they are not. */
+  const margin = 46;
   const count = Math.max(2, ...series.map((one) => one.values.length));
   const total = Array.from(
     { length: count },
     (_, index) => series.reduce((sum, one) => sum + (one.values[index] ?? 0), 0),
   );
   const top = rounded(Math.max(...total, 0.1));
-  const x = (index) => left + index / (count - 1) * (width - left - 4);
+  const x = (index) => index / (count - 1) * (width - 4);
   const y = (value) => height - bottom - value / top * (height - bottom - 12);
   const picture = draw(
     "svg",
@@ -61,7 +63,7 @@ function stackedChart(series, { stepSeconds, end, unit, label }) {
   });
   fill(picture, [
     [0, 0.5, 1].map((part) =>
-      draw("line", { class: "grid", x1: left, x2: width, y1: y(top * part), y2: y(top * part) })),
+      draw("line", { class: "grid", x1: 0, x2: width, y1: y(top * part), y2: y(top * part) })),
     bands,
   ]);
   // The texts are not in the picture, which is stretched.
@@ -77,7 +79,7 @@ function stackedChart(series, { stepSeconds, end, unit, label }) {
     .toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", second: span < 600 ? "2-digit" : undefined });
   for (const part of [0, 0.25, 0.5, 0.75, 1]) {
     const text = make("span", { class: "chart-x" }, time(part * (count - 1)));
-    text.style.left = `${x(part * (count - 1)) / width * 100}%`;
+    text.style.left = `calc(${margin}px + (100% - ${margin}px) * ${x(part * (count - 1)) / width})`;
     texts.append(text);
   }
   chart.append(texts);
@@ -87,8 +89,8 @@ function stackedChart(series, { stepSeconds, end, unit, label }) {
   const tip = make("div", { class: "tip", hidden: true });
   chart.append(tip);
   chart.addEventListener("pointermove", (event) => {
-    const box = chart.getBoundingClientRect();
-    const part = ((event.clientX - box.left) / box.width * width - left) / (width - left - 4);
+    const box = picture.getBoundingClientRect();
+    const part = (event.clientX - box.left) / box.width * width / (width - 4);
     const index = Math.min(count - 1, Math.max(0, Math.round(part * (count - 1))));
     cursor.setAttribute("visibility", "visible");
     cursor.setAttribute("x1", x(index));
@@ -99,7 +101,7 @@ function stackedChart(series, { stepSeconds, end, unit, label }) {
         make("span", { class: "spread" }, `${short(one.values[index])} ${unit}`))));
     tip.hidden = false;
     const at = x(index) / width * box.width;
-    tip.style.left = at > box.width / 2 ? "auto" : `${at + 12}px`;
+    tip.style.left = at > box.width / 2 ? "auto" : `${margin + at + 12}px`;
     tip.style.right = at > box.width / 2 ? `${box.width - at + 12}px` : "auto";
   });
   chart.addEventListener("pointerleave", () => { tip.hidden = true; cursor.setAttribute("visibility", "hidden"); });

@@ -13,7 +13,9 @@ function filterField(label, onChange, initial = "") {
   let round = 0;
   let timer = null;
   let valid = initial;
+  /** Whether what is typed is valid, and in use. Nothing that depends on the filter is done before that is known. */
   async function check() {
+    clearTimeout(timer);
     const text = input.value.trim();
     const mine = (round += 1);
     let report = { fault: null };
@@ -39,7 +41,7 @@ function filterField(label, onChange, initial = "") {
     put(fault, text, "\n", " ".repeat(before) + "^" + "~".repeat(marked - 1), ` ${message}`, hint ? `\n${hint}` : "");
   }
   input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(check, 250); });
-  input.addEventListener("keydown", (event) => { if (event.key === "Enter") { clearTimeout(timer); check(); } });
+  input.addEventListener("keydown", (event) => { if (event.key === "Enter") check(); });
   return {
     element: make("div", { class: "filter field" }, make("div", { class: "filter-line" }, input), fault),
     input, text: () => valid, check,
@@ -184,8 +186,8 @@ function debuggerView() {
       list.prepend(record.row);
     }
     while (records.length > most) forget(records.pop());
-    // Who reads farther down keeps the place.
-    if (!isAtTop) list.scrollTop = before + lot.length * 31;
+    // Who reads farther down keeps the place. The rows of a narrow window are higher.
+    if (!isAtTop) list.scrollTop = before + lot.length * list.firstElementChild.offsetHeight;
   }
 
   function forget(record) {
@@ -211,18 +213,16 @@ function debuggerView() {
   function row(record) {
     const event = record.event !== null && typeof record.event === "object" ? record.event : {};
     const what = record.stage === "refused" && record.event === null
-      ? record.reason : event.event ?? event.name ?? event.type ?? "";
+      ? record.reason : event.event ?? event.name ?? event.type ?? record.raw ?? "";
     const outcome = record.outcome && record.outcome !== "routed"
-      ? `${record.outcome}${record.reason ? ": " + record.reason : ""}` : record.stage === "refused"
-        ? record.reason ?? "" : "";
+      ? `${record.outcome}${record.reason ? ": " + record.reason : ""}`
+      : record.stage === "refused" && record.event !== null ? record.reason ?? "" : "";
+    const tone = { retry: "warn", held: "warn", filtered: "warn", rejected: "bad", too_large: "bad" }[record.outcome];
     const element = make("div", {
       class: "event", role: "option", id: `event-${row.count += 1}`, "aria-selected": "false",
     },
       make("time", {}, clock(record.received_at ?? record.time)),
-      pill(
-        record.stage,
-        record.outcome && !["delivered", "routed"].includes(record.outcome) ? "warn" : stageTones[record.stage],
-      ),
+      pill(record.stage, tone ?? stageTones[record.stage]),
       isolated(clip(record.destination ? `→ ${record.destination}` : record.source ?? "")),
       make("span", { class: "name" }, isolated(clip(what))),
       make("span", {}, isolated(clip(event.userId ?? event.anonymousId ?? ""))),
@@ -267,7 +267,8 @@ function debuggerView() {
     put(side, panel);
     split.append(side);
     split.classList.add("open");
-    if (opens) title.focus({ preventScroll: true });
+    // In a narrow window the journey is below the list, so the page scrolls to it.
+    if (opens) title.focus();
   }
 
   function close() {
@@ -304,8 +305,7 @@ function debuggerView() {
       isPaused ? make("span", {}, `paused${skipped > 0 ? `, ${whole(skipped)} newer` : ""}`) : null);
   }
 
-  const stopWatching = model.watch((what) => {
-    if (what === "status") count();
+  function showNames() {
     const names = Object.keys(model.state.status?.destinations ?? {}).sort();
     if (destination.names !== names.join("\n")) {
       destination.names = names.join("\n");
@@ -317,8 +317,14 @@ function debuggerView() {
       );
       destination.value = value;
     }
+  }
+  const stopWatching = model.watch((what) => {
+    if (what !== "status") return;
+    count();
+    showNames();
   });
   count();
+  showNames();
   listen();
   return {
     view,

@@ -12,12 +12,14 @@ function conditions(filter) {
       one.holds ? "✓" : "✗",
       make("span", { class: "unseen" }, one.holds ? "holds:" : "does not hold:"),
     ),
-    make("code", {}, one.text),
-    make("span", { class: "muted" }, Object.entries(one.seen).map(([path, value], index) => [
-      index > 0 ? ", " : "", isolated(path),
-      value?.missing === true && Object.keys(value).length === 1
-        ? " is missing" : [" is ", make("code", {}, clippedJSON(value))],
-    ])))));
+    make("span", {},
+      make("code", {}, one.text),
+      make("span", { class: "muted" }, Object.entries(one.seen).map(([path, value], index) => [
+        index > 0 ? ", " : "", isolated(path),
+        value?.missing === true && Object.keys(value).length === 1
+          ? " is missing" : [" is ", make("code", {}, clippedJSON(value))],
+      ])),
+    ))));
 }
 
 function clippedJSON(value) {
@@ -126,7 +128,7 @@ function journeyMap(explanation) {
     id: `d ${name}`, title: name, isOff: one.verdict === "filtered", isTaken: one.verdict === "routed",
     tone: one.verdict === "rejected" ? "bad" : "",
     detail: one.verdict === "filtered" && one.reason !== "no_route"
-      ? `left out: ${one.reason}` : verdicts[one.verdict][1],
+      ? `left out: ${one.reason}` : one.verdict === "rejected" ? "dead letter" : verdicts[one.verdict][1],
   }));
   const pipes = routes.map((route) =>
     ({ from: "event", to: route.id, kind: route.isTaken ? "live" : "off", flows: route.isTaken }));
@@ -148,7 +150,7 @@ function journeyMap(explanation) {
     title: String(event.event ?? event.name ?? event.type ?? "event"),
     detail: explanation.source ? `from ${explanation.source}` : "", isTaken: true,
   };
-  return graph([[start], routes, ends], pipes, ["Event", "Routes", "Destinations"], "The way of the event", 700);
+  return graph([[start], routes, ends], pipes, ["Event", "Routes", "Destinations"], "The way of the event", 600);
 }
 
 /**
@@ -216,9 +218,10 @@ function journeyPanel(record, onClose) {
     const tone = {
       delivered: "good", routed: "good", filtered: "", retry: "warn", held: "warn",
     }[seen.outcome] ?? "bad";
+    const what = seen.outcome ?? (seen.destination === undefined ? "refused" : "dead letter");
     return make("div", { class: `notice ${tone}` },
       make("strong", {},
-        isolated(seen.destination ?? seen.source ?? ""), `: ${(seen.outcome ?? "refused").replace("_", " ")}`,
+        isolated(seen.destination ?? seen.source ?? ""), `: ${what.replace("_", " ")}`,
         seen.attempt > 1 ? `, attempt ${seen.attempt}` : "",
       ),
       seen.reason ? make("span", {},

@@ -17,6 +17,8 @@ function lettersView(asked) {
   let letters = [];
   let next = null;
   let journey = null;
+  /** The button that has opened the journey. */
+  let opener = null;
   const selected = new Set();
   const body = make("tbody", {});
   const message = make("p", { class: "fault", role: "alert" });
@@ -93,39 +95,45 @@ function lettersView(asked) {
       );
       return;
     }
-    put(body, letters.map((letter) => make("tr", { class: "choice", "aria-selected": selected.has(letter.position) },
+    put(body, letters.map((letter) => make("tr", { class: selected.has(letter.position) ? "chosen" : null },
       make("td", {}, make("input", {
         type: "checkbox", "aria-label": `Select ${letter.messageId}`, checked: selected.has(letter.position),
         onchange({ target }) {
           if (target.checked) selected.add(letter.position); else selected.delete(letter.position);
-          target.closest("tr").setAttribute("aria-selected", target.checked);
+          target.closest("tr").classList.toggle("chosen", target.checked);
           showActions();
         },
       })),
       make("td", { class: "nowrap" }, letter.time.replace("T", " ").slice(0, 19)),
-      make("td", {}, make("strong", {}, isolated(letter.reason))),
+      make("td", { class: "reason" }, make("strong", {}, isolated(letter.reason))),
       make("td", {}, make("code", {}, isolated(letter.answer.slice(0, 300)))),
       make("td", { class: "number" }, letter.attempts),
       make("td", {}, make("code", {}, isolated(letter.messageId))),
-      make("td", {}, make("button", { type: "button", class: "quiet", onclick: () => open(letter) }, "Journey")))));
+      make("td", {}, make("button", {
+        type: "button", class: "quiet", onclick: ({ target }) => open(letter, target),
+      }, "Journey")))));
   }
 
-  function open(letter) {
+  function open(letter, button) {
     journey?.remove();
+    opener = button;
     // The journal may no longer have the event, but the letter does.
     const { panel, title } = journeyPanel({ text: letter.event }, close);
     journey = panel;
     split.append(panel);
     split.classList.add("open");
-    title.focus({ preventScroll: true });
+    title.focus();
   }
 
   function close() {
+    const hadFocus = journey?.contains(document.activeElement);
     journey?.remove();
     split.classList.remove("open");
+    if (hadFocus) opener.focus({ preventScroll: true });
   }
 
   async function act(action) {
+    if (selected.size === 0 && !await filter.check()) return;
     const selection = { destination: name };
     if (selected.size > 0) selection.chosen = [...selected].map(String);
     else if (filter.text()) selection.condition = filter.text();
@@ -230,6 +238,8 @@ function replayView() {
 
   async function countEvents() {
     counting?.abort();
+    put(result);
+    if (!await filter.check()) return;
     counting = new AbortController();
     try {
       await daemon.postForLines("/replay/count", order(), (parts) => {
@@ -246,6 +256,7 @@ function replayView() {
   }
 
   async function begin() {
+    if (!await filter.check()) return;
     try {
       const text = order();
       if (

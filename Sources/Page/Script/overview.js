@@ -127,7 +127,9 @@ function overviewView() {
         };
         row.element.append(...row.cells);
         rows.set(name, row);
-        table.append(row.element);
+        // A reload may add a destination between others.
+        const later = names.slice(names.indexOf(name) + 1).find((one) => rows.has(one));
+        table.insertBefore(row.element, later === undefined ? null : rows.get(later).element);
       }
       const values = thinned(
         model.sum((one) => one.owner === "destination" && one.name === name && one.figure === "delivered"),
@@ -140,7 +142,7 @@ function overviewView() {
       const [title, state, spark, rate, latency, lag, filtered, retries, dead, action] = row.cells;
       put(title, make("div", { class: "destination-name" }, make("strong", {}, isolated(name)),
         about ? make("small", { title: about.target },
-          `${about.preset ?? about.kind} · `, isolated(about.target),
+          `${about.preset ?? about.kind} · `, isolated(about.target.replace(/^https?:\/\//, "")),
         ) : null));
       put(state, pill(destination.state, tones[destination.state]),
         waits(destination) && destination.last_error

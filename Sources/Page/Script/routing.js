@@ -4,7 +4,8 @@
  * columns: three lists of { id, title, detail, tone, isOff, isTaken }; pipes: [{ from, to, kind, flows }].
  */
 function graph(columns, pipes, titles, label, width = 1060) {
-  const [boxWidth, boxHeight, gap, top] = [width > 800 ? 240 : 178, 50, 16, 34];
+  const isWide = width > 800;
+  const [boxWidth, boxHeight, gap, top] = [isWide ? 240 : 160, 50, 16, 34];
   const tallest = Math.max(1, ...columns.map((column) => column.length));
   const height = top + tallest * (boxHeight + gap);
   const places = new Map();
@@ -21,7 +22,7 @@ function graph(columns, pipes, titles, label, width = 1060) {
     return `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`;
   };
   const known = pipes.filter((pipe) => places.has(pipe.from) && places.has(pipe.to));
-  return make("div", { class: "graph" }, draw("svg", {
+  return make("div", { class: isWide ? "graph wide" : "graph" }, draw("svg", {
     viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label,
   },
     titles.map((title, number) =>

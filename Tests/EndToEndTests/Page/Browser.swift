@@ -54,6 +54,13 @@ final class Browser {
 
     func open(_ address: String) throws { try send("Page.navigate", ["url": address]) }
 
+    /// Sets the size of the window, in CSS pixels.
+    func resize(width: Int, height: Int) throws {
+        try send(
+            "Emulation.setDeviceMetricsOverride",
+            ["width": width, "height": height, "deviceScaleFactor": 1, "mobile": false])
+    }
+
     /// Evaluates an expression, which may be a promise. Its value is JSON.
     @discardableResult
     func evaluate(_ expression: String) throws -> Any? {

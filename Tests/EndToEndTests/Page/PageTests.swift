@@ -230,6 +230,58 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
+    @Test func `a filter counts from the moment it is typed, and a faulty one does nothing`() throws {
+        let receiver = try HTTPReceiver([.status(400)])
+        let daemon = try TestDaemon.withPage(
+            configuration: """
+                routes: [ { to: [collector] } ]
+                destinations: { collector: { http: "\(receiver.url)", format: single, batch: { wait: 0s } } }
+                """)
+        try daemon.start()
+        try EventClient(daemon).send(events(0..<5) + Self.order() + "\n")
+        func letters() throws -> UInt64? { try daemon.status().destinations["collector"]?.deadLetters?.letters }
+        try eventually("6 dead letters") { try letters() == 6 }
+        let browser = try Browser(daemon.pageAddress())
+        try browser.wait(for: "collector", in: "main table")
+        // No time passes between the last letter and the click.
+        func click(_ text: String?, after filter: String) throws {
+            try browser.evaluate(
+                """
+                (() => {
+                  const input = document.querySelector(".filter input");
+                  input.value = '\(filter)';
+                  input.dispatchEvent(new Event("input"));
+                  const name = '\(text ?? "")';
+                  const buttons = [...document.querySelectorAll("button")];
+                  if (name) buttons.find((one) => one.innerText.startsWith(name)).click();
+                })()
+                """)
+        }
+        try browser.press("5")
+        try browser.wait(for: "collector", in: "main .form")
+        try click("Count first", after: #"event = "Order""#)
+        try browser.wait(for: "1 would be delivered, 5 left out")
+        for button in ["Count first", "Replay"] {
+            try click(button, after: #"event = "Order" an"#)
+            try browser.wait(for: "^~", in: ".filter .fault")
+            #expect(try browser.count("dialog") == 0)
+            #expect(!(try browser.text(of: "main").contains("would be")))
+            try click(nil, after: "")
+            try browser.wait(until: "document.querySelector('.filter .fault').textContent === ''")
+        }
+
+        try browser.press("4")
+        try browser.wait(until: "document.querySelectorAll('tbody tr').length === 6")
+        try click("Drop all", after: #"event = "Order" an"#)
+        try browser.wait(for: "^~", in: ".filter .fault")
+        #expect(try browser.count("dialog") == 0)
+        try click("Drop all", after: #"event = "Order""#)
+        try browser.click("dialog button.danger")
+        try browser.wait(for: "1 dead letter dropped.")
+        #expect(try letters() == 5)
+        #expect(daemon.terminate() == 0)
+    }
+
     @Test func `the configuration shows what differs on disk`() throws {
         let daemon = try TestDaemon.withPage(configuration: Self.twoWays)
         try daemon.start()
