@@ -7,7 +7,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test check torture torture-handovers simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
+.PHONY: help run test check check-api torture torture-handovers simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
 .PHONY: format check-format bench-attack bench-http bench-isolation bench-keeping bench-page bench-sdk bench-diff install
 .PHONY: install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
@@ -84,6 +84,8 @@ help:
 	@echo 'make test     build and run all tests'
 	@echo 'make format   format all Swift files with the rules of .swift-format'
 	@echo 'make check    ROOM=Journal: run only the unit tests of one room'
+	@echo 'make check-api'
+	@echo '              compare the API of the SDK with that of the newest release, or BASE=COMMIT'
 	@echo 'make torture  crash the release for an hour: kill -9, power cuts, failing system calls, flipped bits, restarts;'
 	@echo '              one part: make torture-handovers HANDOVERS=$(HANDOVERS)'
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
@@ -93,7 +95,8 @@ help:
 	@echo '              install the Debian packages for one purpose, without starting their services'
 	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them; then libFuzzer, SECONDS=60 for each program;'
 	@echo '              one program: make fuzz-lines'
-	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -page, -sdk, -diff'
+	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -http,'
+	@echo '              -keeping, -page, -sdk, -diff'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make uninstall'
 	@echo '              remove what make install has installed; keep the configuration and the journal'
@@ -151,6 +154,16 @@ format:
 
 check-format:
 	@swift format lint --strict --recursive --parallel $(swift_files) || { echo 'to format these files: make format' >&2; exit 1; }
+
+# Compares the SDK's API with that of the newest released version, or of BASE. A change that breaks applications is an
+# error: it belongs in a new major version (below 1.0: minor version), or in BASE.
+api_products := Penstock PenstockHTTP PenstockTesting
+check-api: setup-build
+	@base='$(BASE)'; \
+	base=$${base:-$$(git tag --list --sort=-version:refname '[0-9]*.[0-9]*.[0-9]*' | head -n 1)}; \
+	if [ -z "$$base" ]; then echo 'no version is released: there is no API to keep'; exit 0; fi; \
+	echo "==> comparing the SDK's API with that of $$base"; \
+	swift package diagnose-api-breaking-changes "$$base" --products $(api_products)
 
 # Runs the unit tests of one room, in a debug build of the targets that they need: make check ROOM=Journal
 check: setup-test
