@@ -1,5 +1,4 @@
 import Events
-import Glibc
 
 /// A request's head that may come again, as the bytes that it was. Its request says how long its body is, so nothing is
 /// left to parse when these bytes come again at the beginning of a request.
@@ -28,9 +27,6 @@ struct KnownHead {
 
     /// Whether a request begins with this head.
     func begins(_ request: Span<UInt8>) -> Bool {
-        guard request.count >= bytes.count else { return false }
-        return unsafe bytes.withUnsafeBytes { known in
-            unsafe request.withUnsafeBytes { unsafe memcmp($0.baseAddress!, known.baseAddress!, known.count) == 0 }
-        }
+        request.count >= bytes.count && request.extracting(first: bytes.count).hasBytes(of: bytes.span)
     }
 }

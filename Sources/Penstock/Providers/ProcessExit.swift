@@ -106,3 +106,18 @@ extension ProcessExit: ForkObserver {
 
 // A file-level function, because a closure could be inferred to be isolated to the main actor.
 private func processExits() { ProcessExit.shared.run() }
+
+extension ProcessExit {
+    /// OpenSSL, which Foundation reaches through libcurl on Linux, frees its memory in a handler of atexit(3), although
+    /// other threads may still send requests: a process that ended soon after its first event crashed. The option that
+    /// prevents it is documented in OPENSSL_init_crypto(3). It has an effect before OpenSSL is used for the first time.
+    /// Without OpenSSL in the process, this does nothing.
+    package static let keepOpenSSL: Void = {
+        #if canImport(Glibc)
+            typealias Initialize = @convention(c) (UInt64, OpaquePointer?) -> Int32
+            let withoutExitHandler: UInt64 = 0x80000
+            guard let address = unsafe dlsym(nil, "OPENSSL_init_crypto") else { return }
+            _ = unsafe unsafeBitCast(address, to: Initialize.self)(withoutExitHandler, nil)
+        #endif
+    }()
+}
