@@ -375,6 +375,10 @@ uninstall:
 				echo "$$unit is active or enabled; its files would be removed below it. First, as root:" >&2; \
 				echo '    systemctl disable --now penstock.socket penstock-datagram.socket penstock' >&2; exit 1; }; \
 		done; \
+		instances=$$(systemctl list-units --plain --no-legend --state=active 'penstock@*' 'penstock-datagram@*' | cut -d ' ' -f 1 | xargs); \
+		[ -z "$$instances" ] || { \
+			echo "$$instances: active; the files would be removed below. First, as root:" >&2; \
+			echo "    systemctl disable --now $$instances" >&2; exit 1; }; \
 	fi
 	@echo '==> removing from $(DESTDIR)$(PREFIX)'
 	@cd '$(DESTDIR)$(PREFIX)' && rm -f bin/penstock{,d} include/penstock_plugin.h share/pkgconfig/penstock-plugin.pc \

@@ -44,6 +44,7 @@ struct ServiceChecks {
         "connection_starts_it",
         "restarts_lose_no_connection",
         "lines_wait_in_the_socket",
+        "requests_over_tcp_wait_in_the_socket",
         "datagrams_wait_in_their_socket",
         "unread_datagrams_are_reported",
         "stop_is_clean_and_loses_nothing",

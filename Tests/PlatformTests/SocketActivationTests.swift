@@ -56,6 +56,32 @@ import Testing
         }
     }
 
+    @Test func `a TCP socket is taken by the name of its source with .http, and by its address`() throws {
+        let address = try #require(SocketAddress("127.0.0.1:0"))
+        let first = try TCPListener.listen(at: address)
+        let second = try TCPListener.listen(at: address)
+        let places = [try first.localAddress(), try second.localAddress()]
+        let activation = try SocketActivation(owning: [("apps.http", first.release()), ("apps.http", second.release())])
+        #expect(activation.names == ["apps.http"])
+        for place in places {
+            let socket = try activation.duplicate("apps.http", at: place)
+            #expect(try socket?.localAddress() == place)
+        }
+        #expect(bound(try activation.duplicate("apps.http", at: address)) == nil)
+        #expect(try Set(activation.addresses(of: "apps.http")) == Set(places))
+        #expect(try activation.addresses(of: "other.http") == [])
+        #expect(activation.byName.isEmpty)
+    }
+
+    @Test func `a socket of another kind with the name of a TCP socket is refused, and the other way round`() throws {
+        let unix = try UnixListener.listen(at: directory.file("s"), mode: 0o600).release()
+        #expect(throws: SocketActivationError.wrongKind(name: "apps.http")) {
+            try SocketActivation(owning: [("apps.http", unix)])
+        }
+        let tcp = try TCPListener.listen(at: #require(SocketAddress("127.0.0.1:0"))).release()
+        #expect(throws: SocketActivationError.wrongKind(name: "apps")) { try SocketActivation(owning: [("apps", tcp)]) }
+    }
+
     // This test runs in a separate process because it changes the environment and uses descriptor 3,
     // which is where systemd passes the first socket.
     @Test func `a socket that systemd passes is taken once, with its name`() async {

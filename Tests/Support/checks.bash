@@ -6,6 +6,17 @@ fail() { # WHY
     exit 1
 }
 
+# Configures, enables and starts the instance penstock@second.
+second_instance() {
+    install -d -m 750 -g penstock /etc/penstock/second
+    {
+        sed 's#/var/lib/penstock#&/second#; s#/run/penstock#&/second#' "$configuration"
+        echo 'control: { socket: /run/penstock/second/control.sock }'
+    } >/etc/penstock/second/penstock.yaml
+    chgrp penstock /etc/penstock/second/penstock.yaml
+    systemctl enable --now penstock@second.socket penstock@second.service 2>/dev/null || fail "penstock@second does not start: $(journalctl -u penstock@second --no-pager -o cat | tail -n 5)"
+}
+
 property() { systemctl show --value -p "$1" "${2-penstock.service}"; }
 
 # Polls, because the machine may be busy. SECONDS is a timeout, not a pause.

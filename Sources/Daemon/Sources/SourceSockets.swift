@@ -77,11 +77,23 @@ final class SourceSockets {
         }
     }
 
-    /// Returns a listening TCP socket for a source with `http`: the existing one at its address, or a new one.
+    /// Returns a listening TCP socket for a source with `http`: the one that systemd passed, or the existing one at its
+    /// address, or a new one.
     /// - Throws: an `OperatorError` with the source, the problem and what to do.
     func openTCP(_ source: Configuration.Source) throws -> HeldSocket? {
         guard let address = source.http?.address else { return nil }
         do {
+            let name = Ingest.tcpName(ofSource: source.name)
+            if let passed = try activation.duplicate(name, at: address) {
+                return HeldSocket(passed, at: address, isOwn: false)
+            }
+            let others = try activation.addresses(of: name).map(\.description).sorted()
+            // Without an exact match, nothing would have checked who can reach the address.
+            guard others.isEmpty else {
+                throw OperatorError(
+                    "systemd listens at \(others.joined(separator: ", ")) for it (FileDescriptorName=\(name)), and its "
+                        + "http is \(address): make ListenStream= of the socket unit and http the same")
+            }
             if let existing = held.values.first(where: { $0.address == address }) {
                 return HeldSocket(try existing.duplicate(), at: address)
             }
@@ -212,22 +224,23 @@ final class HeldSocket {
     let place: Place?
     /// The configured address of a TCP socket.
     let address: SocketAddress?
+    /// Whether the daemon created it. Otherwise systemd holds it as well.
+    let isOwn: Bool
     private let descriptor: FileDescriptor
 
     init(_ descriptor: consuming FileDescriptor, at place: Place? = nil) {
         self.place = place
         address = nil
+        isOwn = place != nil
         self.descriptor = descriptor
     }
 
-    init(_ descriptor: consuming FileDescriptor, at address: SocketAddress) {
+    init(_ descriptor: consuming FileDescriptor, at address: SocketAddress, isOwn: Bool = true) {
         place = nil
         self.address = address
+        self.isOwn = isOwn
         self.descriptor = descriptor
     }
-
-    /// Whether the daemon created it. Otherwise systemd holds it as well.
-    var isOwn: Bool { place != nil || address != nil }
 
     /// The address of a TCP socket, with the port that the kernel chose for port 0.
     var localAddress: SocketAddress? { address == nil ? nil : try? descriptor.localAddress() }

@@ -56,7 +56,10 @@ function reloadComparison() {
       const text = JSON.stringify([report.applied_at, report.files]);
       if (known === text) return;
       known = text;
+      const wasRunning = running !== null;
       cancel();
+      if (!wasRunning) return;
+      put(element, make("p", { class: "notice", role: "status" }, "The files have changed: compare again."));
     },
   };
 }

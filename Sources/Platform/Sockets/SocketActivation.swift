@@ -10,6 +10,8 @@ import Synchronization
 package final class SocketActivation: Sendable {
     /// The end of a datagram socket's name. Before it stands the name of the source.
     package static let datagramSuffix = ".datagram"
+    /// The same of a TCP socket.
+    package static let tcpSuffix = ".http"
 
     /// A descriptor number and the path on which it listens.
     private struct Inherited {
@@ -22,13 +24,15 @@ package final class SocketActivation: Sendable {
     package static let keptPrefix = "@"
 
     private let sockets: [String: [Inherited]]
+    /// Descriptors of TCP sockets. A unit may have one for IPv4 and one for IPv6 under one name.
+    private let tcp: [String: [Int32]]
     private let kept: Mutex<[String: Int32]>
 
     /// Takes the descriptors that were passed to this process. Removes the variables that describe them from the
     /// environment, so that no child process claims them. Call in main before other threads are created.
     ///
     /// - Throws: if one of them is not a listening Unix stream socket or, for a name with `datagramSuffix`, not a Unix
-    ///   datagram socket.
+    ///   datagram socket or, for a name with `tcpSuffix`, not a listening TCP socket.
     package convenience init() throws(SocketActivationError) {
         var list: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
         let count = unsafe sd_listen_fds_with_names(1, &list)
@@ -55,6 +59,7 @@ package final class SocketActivation: Sendable {
     /// Takes ownership of the descriptors, even if it throws.
     package init(owning passed: [(name: String, descriptor: Int32)]) throws(SocketActivationError) {
         var sockets: [String: [Inherited]] = [:]
+        var tcp: [String: [Int32]] = [:]
         var kept: [String: Int32] = [:]
         for (name, descriptor) in passed where name.hasPrefix(Self.keptPrefix) {
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -64,23 +69,35 @@ package final class SocketActivation: Sendable {
         for (name, descriptor) in passed where !name.hasPrefix(Self.keptPrefix) {
             // libsystemd sets this too; here it also covers sockets that a test passes.
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+            let isTCP = name.hasSuffix(Self.tcpSuffix)
             let isRight =
-                name.hasSuffix(Self.datagramSuffix)
-                ? sd_is_socket_unix(descriptor, Int32(SOCK_DGRAM.rawValue), -1, nil, 0) > 0
-                : sd_is_socket_unix(descriptor, Int32(SOCK_STREAM.rawValue), 1, nil, 0) > 0
+                if isTCP {
+                    sd_is_socket_inet(descriptor, AF_UNSPEC, Int32(SOCK_STREAM.rawValue), 1, 0) > 0
+                } else if name.hasSuffix(Self.datagramSuffix) {
+                    sd_is_socket_unix(descriptor, Int32(SOCK_DGRAM.rawValue), -1, nil, 0) > 0
+                } else {
+                    sd_is_socket_unix(descriptor, Int32(SOCK_STREAM.rawValue), 1, nil, 0) > 0
+                }
             guard isRight else {
                 for (_, number) in passed { close(number) }
                 self.kept.withLock { $0 = [:] }
                 self.sockets = [:]
+                self.tcp = [:]
                 throw .wrongKind(name: name)
+            }
+            if isTCP {
+                tcp[name, default: []].append(descriptor)
+                continue
             }
             sockets[name, default: []].append(
                 Inherited(descriptor: descriptor, path: UnixListener.path(of: descriptor) ?? ""))
         }
         self.sockets = sockets
+        self.tcp = tcp
     }
 
     deinit {
+        for descriptor in tcp.values.joined() { close(descriptor) }
         for list in sockets.values {
             for socket in list { close(socket.descriptor) }
         }
@@ -92,14 +109,32 @@ package final class SocketActivation: Sendable {
         kept.withLock { $0.removeValue(forKey: name) }.map { FileDescriptor(owning: $0) }
     }
 
-    /// Sorted. Each name is the name of a source, or of a source and `datagramSuffix`.
-    package var names: [String] { sockets.keys.sorted() }
+    /// Sorted. Each name is the name of a source, or of a source and `datagramSuffix` or `tcpSuffix`.
+    package var names: [String] { (Array(sockets.keys) + Array(tcp.keys)).sorted() }
+
+    /// The addresses at which the TCP sockets of this name listen.
+    package func addresses(of name: String) throws(SystemError) -> [SocketAddress] {
+        var addresses: [SocketAddress] = []
+        for number in tcp[name] ?? [] {
+            addresses.append(try FileDescriptor.duplicate(of: number).localAddress())
+        }
+        return addresses
+    }
+
+    /// A duplicate of the descriptor for the TCP socket of this name; nil if none listens at the address.
+    package func duplicate(_ name: String, at address: SocketAddress) throws(SystemError) -> FileDescriptor? {
+        for number in tcp[name] ?? [] {
+            let socket = try FileDescriptor.duplicate(of: number)
+            if try socket.localAddress() == address { return socket }
+        }
+        return nil
+    }
 
     /// The paths on which the sockets of this name listen. Empty: none was passed. Several: the unit has several
     /// ListenStream= under one name.
     package func paths(of name: String) -> [String] { sockets[name]?.map(\.path) ?? [] }
 
-    /// The paths of all sockets and who may connect, as their files are now.
+    /// The paths of all Unix sockets and who may connect, as their files are now.
     package var byName: [String: [PassedSocketFile]] {
         sockets.mapValues { $0.map { PassedSocketFile(lookingAt: $0.path) } }
     }
@@ -124,10 +159,15 @@ package enum SocketActivationError: Error, Sendable, Equatable, CustomStringConv
         case .wrongKind(let name) where name.hasSuffix(SocketActivation.datagramSuffix):
             "systemd passed a socket named \(name.withControlCharactersEscaped) "
                 + "that is not a Unix datagram socket: use ListenDatagram= with a path in its socket unit"
+        case .wrongKind(let name) where name.hasSuffix(SocketActivation.tcpSuffix):
+            "systemd passed a socket named \(name.withControlCharactersEscaped) "
+                + "that is not a listening TCP socket: use ListenStream= with an address in its socket unit, "
+                + "such as 127.0.0.1:8377"
         case .wrongKind(let name):
             "systemd passed a socket named \(name.withControlCharactersEscaped) "
                 + "that is not a listening Unix stream socket: use ListenStream= with a path in its socket unit, "
-                + "or end the name of a datagram socket with \(SocketActivation.datagramSuffix)"
+                + "or end the name of a datagram socket with \(SocketActivation.datagramSuffix), "
+                + "and that of a TCP socket with \(SocketActivation.tcpSuffix)"
         }
     }
 }

@@ -143,7 +143,9 @@ an_upgrade_loses_nothing() {
     make_newer
     install_packages "$deb"
     usermod -aG penstock-clients member
-    local pid socket stream before
+    local pid socket stream before second
+    second_instance
+    second=$(property MainPID penstock@second.service)
     pid=$(property MainPID)
     socket=$(property ActiveEnterTimestampMonotonic penstock.socket)
     send before 1000
@@ -160,6 +162,7 @@ an_upgrade_loses_nothing() {
     clients_miss_nothing || fail "acknowledged and not in the file: $(clients_miss | head -n 5 | xargs)"
     [ ! -s "$scratch/lost" ] || fail "clients saw errors: $(head -n 3 "$scratch/lost")"
     [ "$(property MainPID)" != "$pid" ] || fail "the daemon was not restarted"
+    [ "$(property ActiveState penstock@second.service)" = active ] && [ "$(property MainPID penstock@second.service)" != "$second" ] || fail "the instance was not restarted"
     [ "$(property ActiveEnterTimestampMonotonic penstock.socket)" = "$socket" ] || fail "the socket was closed"
     grep -q '^0 connections ended by the daemon, 0 refused' "$scratch/stream" || fail "the stream noticed the restart: $(cat "$scratch/stream")"
     exactly_once before 1000
@@ -253,11 +256,13 @@ a_purge_deletes_everything() {
     install -m 600 /dev/stdin /etc/penstock/secrets/token <<<secret
     systemctl enable penstock-datagram.socket 2>/dev/null
     mkdir /srv/penstock.archive
+    second_instance
     send purged 10
     exactly_once purged 10
     apt purge 'penstock*' libpenstock-dev
     [ -z "$(leftovers)" ] || fail "it left: $(leftovers | xargs)"
     [ "$(property ActiveState)/$(property ActiveState penstock.socket)" = inactive/inactive ] || fail "they are $(property ActiveState)/$(property ActiveState penstock.socket)"
+    ! pgrep -x penstockd >/dev/null || fail "a daemon runs"
     [ -d /srv/penstock.archive ] || fail "a directory elsewhere was deleted"
     getent passwd penstock >/dev/null || fail "the user was deleted, whose files may be elsewhere"
     install_packages "$deb"

@@ -31,7 +31,10 @@ the_tarball_installs() {
     catalogued || fail "journalctl -x does not know its log entries"
     run penstock plugins list
     grep -q '^kafka ' "$scratch/output" || fail "there is no plugin kafka: $(cat "$scratch/output")"
+    second_instance
     run "$scratch/tarball/install" --uninstall
+    ! pgrep -x penstockd >/dev/null || fail "a daemon runs"
+    [ -z "$(find /etc/systemd -name '*penstock*')" ] || fail "it left: $(find /etc/systemd -name '*penstock*' | xargs)"
     [ -z "$(find /usr/local -iname '*penstock*')" ] || fail "it left: $(find /usr/local -iname '*penstock*' | xargs)"
     ! catalogued || fail "journalctl -x still knows its log entries"
     [ "$(property ActiveState)" = inactive ] || fail "it is $(property ActiveState)"
@@ -66,7 +69,9 @@ the_tarball_upgrades() {
     unpack
     run "$scratch/tarball/install"
     start_it
-    local pid
+    local pid second
+    second_instance
+    second=$(property MainPID penstock@second.service)
     pid=$(property MainPID)
     send old 100
     echo '# Mine.' >>"$configuration"
@@ -74,6 +79,7 @@ the_tarball_upgrades() {
     grep -q '^# Mine.$' "$configuration" || fail "the configuration was replaced"
     grep -q "^kept: $configuration" "$scratch/output" || fail "it says: $(cat "$scratch/output")"
     [ "$(property MainPID)" != "$pid" ] && [ "$(property ActiveState)" = active ] || fail "the daemon was not restarted"
+    [ "$(property MainPID penstock@second.service)" != "$second" ] && [ "$(property ActiveState penstock@second.service)" = active ] || fail "the instance was not restarted"
     send new 100
     exactly_once old 100
     exactly_once new 100

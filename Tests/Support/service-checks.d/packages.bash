@@ -14,6 +14,13 @@ uninstall_refuses_while_it_runs() {
     systemctl stop penstock.socket penstock.service
     uninstall && fail "it removes the files of a service that the next boot starts"
     [ -x /usr/bin/penstockd ] || fail "it removed the program of an enabled service"
+    second_instance
+    systemctl disable --now penstock.socket penstock-datagram.socket penstock.service 2>/dev/null
+    uninstall && fail "it removes the files of an instance that runs"
+    grep -q 'systemctl disable --now penstock@second' "$scratch/answer" || fail "it does not say what to do: $(cat "$scratch/answer")"
+    systemctl disable --now penstock@second.socket penstock@second.service 2>/dev/null
+    systemctl enable penstock.socket penstock.service 2>/dev/null
+    [ -x /usr/bin/penstockd ] || fail "it removed the program of an instance"
 }
 uninstall() { make --no-print-directory uninstall DESTDIR= PREFIX=/usr SYSCONFDIR=/etc >"$scratch/answer" 2>&1; }
 
