@@ -134,6 +134,11 @@ struct TransformTests {
         #expect(
             try transformed(track(#""a":"abc","b":"\u0061bc","c":null"#), "- hash: [a, b, c]")
                 == track(#""a":"\#(abc)","b":"\#(abc)","c":null"#))
+        // The hash of an empty id would be one user for all.
+        let nobody = #"{"type":"track","event":"a","messageId":"m","userId":"","anonymousId":"abc"}"#
+        #expect(
+            try transformed(nobody, "- hash: [userId, anonymousId]")
+                == nobody.replacingOccurrences(of: #""abc""#, with: "\"\(abc)\""))
         // printf '%s' 1.50 | sha256sum
         let number = "1a60b208ff491c3e2d21cdd5abb003e51e97b072efec59098863da45021de6a9"
         #expect(try transformed(track(#""a":1.50"#), "- hash: { paths: [a] }") == track(#""a":"\#(number)""#))

@@ -1,6 +1,6 @@
 import Events
 
-/// The head of a request, and what it decides. Requests whose heads are the same bytes share it.
+/// The head of a request, and what it decides. Requests whose heads differ in their Content-Length at most share it.
 final class ExaminedHead {
     let head: HTTPRequestHead
     /// As it was when the head arrived: a reload does not change what becomes of a request.
@@ -37,16 +37,18 @@ final class ExaminedHead {
     /// What is wrong with the head, whatever it asks for.
     private static func fault(of head: HTTPRequestHead) -> HTTPAnswer? {
         guard head.version.major == 1 else {
-            return refusal(.versionNotSupported, "it is HTTP/\(head.version.major); send HTTP/1.1")
+            let version = "\(head.version.major).\(head.version.minor)"
+            return refusal(.versionNotSupported, "it is HTTP/\(version); send HTTP/1.1")
         }
         if head.version.minor > 0, head.fields[.host] == nil {
             return refusal(.badRequest, "it has no Host field, which HTTP/1.1 requires")
         }
         if !head.repeated.isEmpty, let field = HTTPField.allCases.first(where: head.repeated.contains) {
-            return refusal(.badRequest, "it has more than one \(field.name) field")
+            return refusal(.badRequest, "it has more than one \(field.name) field; send one")
         }
         if let host = head.fields[.host], !host.allSatisfy(HTTPText.isInHost) {
-            return refusal(.badRequest, "its Host field is not a host with an optional port")
+            return refusal(
+                .badRequest, "its Host field is not a host with an optional port; send the address that it uses")
         }
         if let coding = head.token(.transferEncoding) {
             guard head.contentLength == nil else {

@@ -5,15 +5,15 @@ import Events
 /// refuses all that two parsers may read differently (RFC 9112, section 11.2: request smuggling): two Content-Length
 /// fields, Content-Length beside Transfer-Encoding, a line that ends without a carriage return, a field on two lines.
 ///
-/// A client that sends small requests sends the same head again and again. A head that has the same bytes as the one
-/// before means the same, and is not parsed again; the body's length is in it.
+/// A client that sends small requests sends the same head again and again. A head that differs from the one before in
+/// the digits of its Content-Length at most is not parsed again.
 ///
 /// Belongs to one thread.
 @safe final class HTTPParser {
     enum Event {
         /// All bytes were read.
         case needsMore
-        /// - Parameter isRepeated: whether it has the same bytes as the connection's last head.
+        /// - Parameter isRepeated: whether it is the connection's last head with another Content-Length at most.
         case head(HTTPRequestHead, isRepeated: Bool)
         case end
         /// The bytes are not HTTP/1.1. Nothing more can be read.
@@ -41,6 +41,11 @@ import Events
     private var name: [UInt8] = []
     private var value: [UInt8] = []
     private var headSize = 0
+    /// Bytes of the head that were read, with the spaces and separators that `headSize` does not count.
+    private var headRead = 0
+    private var isInHead = true
+    /// How many times `maximumHead` the bytes of a head may be.
+    private static let headOverhead = 4
     private let maximumHead: Int
     private var paused: Pause?
     /// The last head, if it may come again.
@@ -68,11 +73,11 @@ import Events
     func parse(_ bytes: Span<UInt8>) -> (event: Event, used: Int) {
         if let left = bodyLeft { return readBody(bytes, left) }
         let isAtStart = !isInRequest && !hasBlank
-        if isAtStart, let known, known.begins(bytes) {
+        if isAtStart, let (head, count) = known?.match(bytes) {
             begin()
-            bodyLeft = known.head.contentLength
+            bodyLeft = head.contentLength
             isAfterHead = true
-            return (.head(known.head, isRepeated: true), known.bytes.count)
+            return (.head(head, isRepeated: true), count)
         }
         var used = 0
         while used < bytes.count || isAfterHead {
@@ -89,6 +94,11 @@ import Events
                 return result
             }
             used += count
+            if isInHead || paused == .head {
+                headRead += count
+                if headRead > Self.headOverhead * maximumHead { isHeadTooLarge = true }
+            }
+            if isHeadTooLarge { return (.failed("its head is too large"), used) }
             switch result {
             case HPE_OK:
                 hasBlank = !isInRequest
@@ -123,6 +133,9 @@ import Events
         return (.end, count)
     }
 
+    /// Whether the last head may come again without being parsed.
+    var knowsHead: Bool { known != nil }
+
     /// An idle connection holds no memory for the request before.
     func rest() {
         if !isInRequest { known = nil }
@@ -133,19 +146,24 @@ import Events
         return body
     }
 
+    private static let remedy = " (RFC 9112); correct the client, or let an HTTP library write its requests"
+
     private func reason(of result: llhttp_errno_t) -> String {
         switch result {
         case HPE_INVALID_METHOD:
-            return "it does not begin with a method; lines belong on the Unix socket, and HTTPS on a source with tls"
+            return """
+                it does not begin with a known method, such as POST; lines of events belong on the Unix socket and \
+                begin with {, and HTTPS belongs on a source with tls
+                """
         case HPE_PAUSED_UPGRADE, HPE_PAUSED_H2_UPGRADE:
             return "it asks for HTTP/2 or another protocol; send HTTP/1.1"
         default: break
         }
         if let reason = unsafe c_nio_llhttp_get_error_reason(state) {
             let text = unsafe String(cString: reason)
-            if !text.isEmpty { return text }
+            if !text.isEmpty { return text + Self.remedy }
         }
-        return unsafe String(cString: c_nio_llhttp_errno_name(result))
+        return unsafe String(cString: c_nio_llhttp_errno_name(result)) + Self.remedy
     }
 
     // MARK: Callbacks
@@ -153,6 +171,7 @@ import Events
     private func begin() {
         isInRequest = true
         headSize = 0
+        headRead = 0
         forgetHead()
         body = []
         keepsBody = true
@@ -189,6 +208,7 @@ import Events
 
     private func endHead() {
         paused = .head
+        isInHead = false
         // The client may offer another protocol. A server may go on with HTTP/1.1 (RFC 9110, section 7.8).
         unsafe state.pointee.upgrade = 0
         let (flags, method) = unsafe (Int(state.pointee.flags), llhttp_method_t(UInt32(state.pointee.method)))
@@ -209,6 +229,7 @@ import Events
     private func endRequest() {
         isInRequest = false
         hasBlank = false
+        isInHead = true
         // The fields behind a chunked body.
         forgetHead()
         paused = .end

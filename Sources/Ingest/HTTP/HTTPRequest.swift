@@ -9,6 +9,8 @@ struct HTTPRequest {
     private static let overhead = 64 << 10
 
     private let examined: ExaminedHead
+    /// The one in `examined` may be that of an earlier request.
+    private let contentLength: UInt64?
     private(set) var body: HTTPBody?
     /// The answer, if nothing in the body can change it.
     private(set) var verdict: HTTPAnswer?
@@ -18,15 +20,16 @@ struct HTTPRequest {
     /// Whether nothing behind the request can be trusted to be another request.
     private var endsConnection = false
 
-    init(_ examined: ExaminedHead) {
+    init(_ examined: ExaminedHead, contentLength: UInt64?) {
         self.examined = examined
+        self.contentLength = contentLength
         verdict = examined.verdict
         endsConnection = examined.endsConnection
         guard verdict == nil else { return }
         body = HTTPBody(encoding: head.token(.contentEncoding), limits: access.limits)
         if body == nil {
             refuse(.unsupportedMediaType, "its Content-Encoding is not known; send gzip, deflate, or none")
-        } else if let length = head.contentLength, length > UInt64(access.limits.maximumBody) {
+        } else if let length = contentLength, length > UInt64(access.limits.maximumBody) {
             refuse(HTTPBody.tooLarge(access.limits.maximumBody))
         }
     }
@@ -45,7 +48,7 @@ struct HTTPRequest {
     /// Whether the connection must be closed instead of reading the rest of the request.
     var isHopeless: Bool {
         guard verdict != nil else { return false }
-        let isTooLong = skipped > Self.discarded || head.contentLength ?? 0 > UInt64(Self.discarded)
+        let isTooLong = skipped > Self.discarded || contentLength ?? 0 > UInt64(Self.discarded)
         return endsConnection || expectsContinue || isTooLong
     }
 

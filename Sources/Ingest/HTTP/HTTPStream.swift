@@ -83,6 +83,7 @@ package final class HTTPStream: ClientStream {
     var isSlowedDown: Bool { false }
     package var heldBytes: Int {
         answers.size + parser.heldBytes + (request?.heldBytes ?? 0) + (submission?.heldBytes ?? 0)
+            + (last?.head.writeKey?.capacity ?? 0)
     }
 
     package func take(
@@ -197,9 +198,9 @@ package final class HTTPStream: ClientStream {
             examined = last.head
         } else {
             examined = ExaminedHead(head, for: door.access, isReady: door.obstacle)
-            last = examined.verdict == nil ? (examined, generation) : nil
+            last = examined.verdict == nil && parser.knowsHead ? (examined, generation) : nil
         }
-        let request = HTTPRequest(examined)
+        let request = HTTPRequest(examined, contentLength: head.contentLength)
         self.request = request
         parser.keepsBody = request.verdict == nil
         if request.verdict == nil, request.expectsContinue, !isMute { answers.add(HTTPAnswer.proceed, after: 0) }

@@ -73,16 +73,27 @@ final class ValueConversion: EventEditor {
     /// Appends the new value's JSON. Returns false, without appending, to leave the value unchanged.
     typealias Convert = (_ value: FieldValue, _ json: Span<UInt8>, _ output: inout [UInt8]) -> Bool
 
-    private let nodes: [Int]
-    private let convert: Convert
+    private let conversions: [(node: Int, convert: Convert)]
 
-    init(_ paths: [FieldPath], _ binding: inout StageBinding, convert: @escaping Convert) {
-        nodes = paths.map { binding.node($0) }
-        self.convert = convert
+    /// - Parameter spared: an empty text in one of these fields is left unchanged.
+    init(
+        _ paths: [FieldPath], _ binding: inout StageBinding, sparingEmpty spared: [FieldPath] = [],
+        convert: @escaping Convert
+    ) {
+        conversions = paths.map { path in
+            guard spared.contains(path) else { return (binding.node(path), convert) }
+            return (
+                binding.node(path),
+                { value, json, output in
+                    if value.type == .string, value.slice.range.isEmpty { return false }
+                    return convert(value, json, &output)
+                }
+            )
+        }
     }
 
     func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
-        for node in nodes { overlay.rewrite(node, view, convert) }
+        for (node, convert) in conversions { overlay.rewrite(node, view, convert) }
         return .keep
     }
 }

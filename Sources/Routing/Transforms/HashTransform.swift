@@ -3,7 +3,8 @@ import Hashing
 
 /// `hash: { paths: [userId, traits.email], key: !secret pii }`: replaces a field by the SHA-256 of its text in
 /// hexadecimal digits, or by its HMAC (RFC 2104) if there is a key. Without a key, anyone can test guesses of a value.
-/// Numbers and booleans are hashed as spelled, lists and objects as their JSON. Null is unchanged.
+/// Numbers and booleans are hashed as spelled, lists and objects as their JSON. Null is unchanged, and so is an empty
+/// `userId` or `anonymousId`, which is no user: its hash would be one user for all.
 struct HashTransform: EditingTransform {
     static let declaration = TransformDeclaration.keys(
         "hash", HashTransform(), shorthand: "paths",
@@ -22,10 +23,12 @@ struct HashTransform: EditingTransform {
     var writes: [FieldPath] { paths }
     var rewrites: [FieldPath] { paths }
 
+    private static let ids = [FieldPath(["userId"]), FieldPath(["anonymousId"])]
+
     func makeEditor(_ binding: inout StageBinding) -> any EventEditor {
         let digest = Digest(key: key.map { Array($0.value.utf8) })
         var decoded: [UInt8] = []
-        return ValueConversion(paths, &binding) { value, json, output in
+        return ValueConversion(paths, &binding, sparingEmpty: Self.ids) { value, json, output in
             if value.type == .null { return false }
             let text = json.extracting(value.slice.range)
             guard value.type == .escapedString else {

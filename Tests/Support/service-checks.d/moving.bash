@@ -4,11 +4,12 @@
 checks+=(it_moves_to_another_host)
 
 it_moves_to_another_host() {
+    # The port of this check alone: nobody may receive anything on the old host.
     configure <<YAML
 routes: [ { to: [archive, collector] } ]
 destinations:
   archive: { file: $state/archive/events.ndjson }
-  collector: { http: "http://127.0.0.1:8399", format: ndjson, retry: { initial: 100ms, max: 1s }, headers: { Authorization: !secret token } }
+  collector: { http: "http://127.0.0.1:8396", format: ndjson, retry: { initial: 100ms, max: 1s }, headers: { Authorization: !secret token } }
 YAML
     install -m 600 /dev/stdin /etc/penstock/secrets/token <<<moved
     override <<'INI'
@@ -27,7 +28,7 @@ INI
     tar -C / -xpf "$scratch/moved.tar"
     penstock check >"$scratch/answer" 2>&1 || fail "check: $(cat "$scratch/answer")"
     penstock journal verify >"$scratch/answer" 2>&1 || fail "journal verify: $(cat "$scratch/answer")"
-    receive
+    receive 8396
     systemctl enable --now penstock.socket penstock.service 2>/dev/null || fail "it does not start: $(log | tail -n 3)"
     send after 500
     exactly_once before 500 "$state/archive/events.ndjson"
