@@ -78,6 +78,17 @@ import Testing
         for size in [1, 100, .max] { #expect(parse(text, inPiecesOf: size).failure != nil, "pieces of \(size)") }
     }
 
+    @Test func `a body does not count as a head, however it arrives`() {
+        let body = String(repeating: "b", count: 5000)
+        let chunked = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1388\r\n\(body)\r\n0\r\n\r\n"
+        for stream in [Self.post(body) + Self.post(body) + Self.post("x"), chunked + Self.post("x")] {
+            for size in [100, 4999, .max] {
+                let found = parse(stream, inPiecesOf: size, maximumHead: 100)
+                #expect(found.failure == nil && found.requests.last == "post /v1/track x", "pieces of \(size)")
+            }
+        }
+    }
+
     @Test(arguments: ["x", "\r", "\n", " ", "\0", "POST"])
     func `what is no request is refused behind and before a head that comes again`(junk: String) {
         for size in [1, 2, 7, .max] {

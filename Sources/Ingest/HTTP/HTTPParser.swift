@@ -83,6 +83,7 @@ import Events
         while used < bytes.count || isAfterHead {
             paused = nil
             isAfterHead = false
+            let wasInHead = isInHead
             let rest = bytes.extracting(used...)
             var count = rest.count
             let result = unsafe rest.withUnsafeBufferPointer { rest in
@@ -94,7 +95,7 @@ import Events
                 return result
             }
             used += count
-            if isInHead || paused == .head {
+            if wasInHead {
                 headRead += count
                 if headRead > Self.headOverhead * maximumHead { isHeadTooLarge = true }
             }
