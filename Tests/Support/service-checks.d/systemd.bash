@@ -182,15 +182,9 @@ instances_run_side_by_side() {
         grep -qxF -- "$line" /usr/lib/systemd/system/penstock@.service || fail "the template lacks: $line"
     done < <(grep -E '^(Restrict|Protect|Private|SystemCall|Limit|Memory|File|Watchdog|Type|Timeout|[A-Z][A-Za-z]*=(yes|no)?$)' \
         /usr/lib/systemd/system/penstock.service)
-    install -d -m 750 -g penstock /etc/penstock/second
-    {
-        sed 's#/var/lib/penstock#&/second#; s#/run/penstock#&/second#' "$scratch/shipped.yaml"
-        echo 'control: { socket: /run/penstock/second/control.sock }'
-    } >/etc/penstock/second/penstock.yaml
-    chgrp penstock /etc/penstock/second/penstock.yaml
+    second_instance
     complaints=$(systemd-analyze verify penstock@second.service penstock@second.socket 2>&1 | grep -i penstock)
     [ -z "$complaints" ] || fail "$complaints"
-    systemctl start penstock@second.socket penstock@second.service || fail "it does not start: $(journalctl -u penstock@second --no-pager -o cat | tail -n 5)"
     send first 10
     events second 10 | runuser -u member -- penstock send --acks --socket /run/penstock/second/events.sock ||
         fail "the instance takes no events: $(ls -ld /run/penstock/second /run/penstock/second/* | xargs)"
@@ -199,5 +193,5 @@ instances_run_side_by_side() {
     [ -z "$(ids second)" ] || fail "its events are in the archive of the other one"
     systemctl reload penstock@second.service || fail "it does not reload"
     systemctl restart penstock@second.service || fail "it does not restart"
-    systemctl stop penstock@second.socket penstock@second.service
+    systemctl disable --now penstock@second.socket penstock@second.service 2>/dev/null
 }
