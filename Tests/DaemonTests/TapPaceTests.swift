@@ -73,15 +73,28 @@ import Testing
     @Test func `a queue keeps a bounded number of bytes and counts the rest`() {
         let queue = TapQueue()
         for _ in 0..<1000 { queue.put(item(3, bytes: 64 << 10)) }
-        let (items, missed) = queue.take()
-        #expect((1...TapQueue.limit / (64 << 10)).contains(items.count))
-        #expect(missed == UInt64(3 * (1000 - items.count)))
-        #expect(queue.take().items.isEmpty && queue.take().missed == 0)
+        var items = 0
+        while queue.next() != nil { items += 1 }
+        #expect((1...TapQueue.limit / (64 << 10)).contains(items))
+        #expect(queue.takeMissed() == UInt64(3 * (1000 - items)))
+        #expect(queue.takeMissed() == 0)
         // One batch may be larger than the queue.
         queue.put(item(7, bytes: 2 * TapQueue.limit))
         queue.put(item(1, bytes: 1))
-        let large = queue.take()
-        #expect(large.items.count == 1 && large.missed == 1)
+        #expect(queue.next()?.count == 7 && queue.next() == nil && queue.takeMissed() == 1)
+    }
+
+    @Test func `what is not taken from a queue stays there in order, with room for as much as was taken`() {
+        let queue = TapQueue()
+        for number in 0..<10_000 {
+            queue.put(item(number % 7, bytes: 1 << 10))
+            // It is never empty.
+            if number >= 100 { #expect(queue.next()?.count == (number - 100) % 7) }
+        }
+        #expect(queue.takeMissed() == 0)
+        queue.put(item(1, bytes: TapQueue.limit))
+        #expect(queue.clear() == UInt64((9_900..<10_000).reduce(1) { $0 + $1 % 7 }))
+        #expect(queue.next() == nil && queue.clear() == 0)
     }
 
     @Test func `a record is one line of JSON, whatever the event and the secrets are`() throws {

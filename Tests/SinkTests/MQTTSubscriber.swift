@@ -31,8 +31,13 @@ import Synchronization
         unsafe mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, 65535)
         unsafe mosquitto_message_v5_callback_set(handle, arrived)
         unsafe mosquitto_subscribe_callback_set(handle, subscribed)
-        guard unsafe mosquitto_connect(handle, "127.0.0.1", Int32(broker.port), 60) == 0,
-            unsafe mosquitto_subscribe(handle, nil, topic, 1) == 0, unsafe mosquitto_loop_start(handle) == 0,
+        guard unsafe mosquitto_connect(handle, "127.0.0.1", Int32(broker.port), 60) == 0 else {
+            throw TestProblem(description: "cannot connect to port \(broker.port)")
+        }
+        guard unsafe mosquitto_socket(handle) < FD_SETSIZE else {
+            throw TestProblem(description: "the tests have too many open files for libmosquitto, which uses select(2)")
+        }
+        guard unsafe mosquitto_subscribe(handle, nil, topic, 1) == 0, unsafe mosquitto_loop_start(handle) == 0,
             pluginEventually({ self.isReady.withLock { $0 } })
         else { throw TestProblem(description: "cannot subscribe at port \(broker.port)") }
     }

@@ -84,7 +84,7 @@ final class LiveTap: Sendable {
             if tapper.watchesDestinations { watching.subtract(1, ordering: .relaxed) }
         }
         // Nothing is put there from here on.
-        _ = tapper.queue.take()
+        tapper.queue.clear()
     }
 
     /// Ends all taps. Returns at once.

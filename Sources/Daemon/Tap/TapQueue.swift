@@ -44,9 +44,20 @@ final class TapQueue: Sendable {
     static let limit = 4 << 20
 
     private struct State {
+        /// From `first` on: those before have been taken.
         var items: [TapItem] = []
+        var first = 0
         var bytes = 0
         var missed: UInt64 = 0
+
+        var isEmpty: Bool { first == items.count }
+
+        /// Forgets the places of items that have been taken, before they are more than the others.
+        mutating func compact() {
+            guard isEmpty || first > 64 && first > items.count / 2 else { return }
+            items.removeFirst(first)
+            first = 0
+        }
     }
 
     private let state = Mutex(State())
@@ -55,7 +66,7 @@ final class TapQueue: Sendable {
     func put(_ item: TapItem) {
         let cost = item.cost
         state.withLock { state in
-            guard state.items.isEmpty || state.bytes + cost <= Self.limit else {
+            guard state.isEmpty || state.bytes + cost <= Self.limit else {
                 state.missed += UInt64(item.count)
                 return
             }
@@ -64,12 +75,34 @@ final class TapQueue: Sendable {
         }
     }
 
+    /// Removes the oldest item.
+    func next() -> TapItem? {
+        state.withLock { state in
+            guard !state.isEmpty else { return nil }
+            let item = state.items[state.first]
+            state.items[state.first].content = .deadLettered([])
+            state.first += 1
+            state.bytes -= item.cost
+            state.compact()
+            return item
+        }
+    }
+
+    /// The number of events missed since the last call.
+    func takeMissed() -> UInt64 {
+        state.withLock { state in
+            defer { state.missed = 0 }
+            return state.missed
+        }
+    }
+
     /// Removes everything.
-    /// - Returns: the items, and the number of events missed since the last call.
-    func take() -> (items: [TapItem], missed: UInt64) {
+    /// - Returns: the number of events removed, and of those missed since the last call.
+    @discardableResult
+    func clear() -> UInt64 {
         state.withLock { state in
             defer { state = State() }
-            return (state.items, state.missed)
+            return state.items[state.first...].reduce(state.missed) { $0 + UInt64($1.count) }
         }
     }
 }

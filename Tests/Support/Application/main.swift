@@ -3,6 +3,7 @@
 //     sdk-application SOCKET SPOOL record COUNT    records, prints "recorded" and waits to be killed
 //     sdk-application SOCKET SPOOL flush COUNT     records, flushes, prints the outcome and waits to be killed
 //     sdk-application SOCKET SPOOL fork COUNT      records and forks; both record, the child in four threads
+//     sdk-application SOCKET SPOOL release COUNT   makes and releases this many providers, each with an event
 //     sdk-application SOCKET SPOOL WAY COUNT       records and ends in this way: see `Ending`
 //
 // SOCKET may be the URL of a service instead, which gets the events over HTTP. The events are named "Parent" or "Child"
@@ -34,7 +35,8 @@ options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
     var http = HTTPProvider.Options(service: service, writeKey: "key", environment: [:])
     http.spool = options.spool
     http.exitTimeout = .milliseconds(250)
-    http.closingTimeout = .milliseconds(250)
+    // Released while their requests are answered, they are to close at once.
+    http.closingTimeout = arguments[3] == "release" ? .zero : .milliseconds(250)
     return HTTPProvider(http)
 }
 
@@ -91,6 +93,15 @@ case "fork":
     var status: Int32 = 0
     unsafe waitpid(child, &status, 0)
     say("child ended with \(status)")
+case "release":
+    for number in 0..<count {
+        let released = makeProvider()
+        Analytics(providers: [released], userID: "u").track("Parent", ["number": .int(number)])
+        // Some are released before the request begins, and some while it is answered.
+        if number % 3 > 0 { usleep(UInt32(number % 50 * 100)) }
+    }
+    record("Parent", count..<count + 1)
+    say("\(await analytics.flush())")
 default:
     guard let way = Ending(rawValue: arguments[3]) else { exit(64) }
     await end(way)
