@@ -314,10 +314,16 @@ let package = Package(
         sink("MQTTPlugin", ["CMosquitto", "EventTemplates", "Events"], path: "Plugins/MQTT"),
         sink("JournaldPlugin", ["CSystemd", "EventTemplates", "Events"], path: "Plugins/Journald"),
         sink("PostgresPlugin", ["CPostgres", "EventTemplates", "Events"], path: "Plugins/Postgres"),
-        sink("NATSPlugin", ["CNats", "EventTemplates", "Events", "InFlightBatches"], path: "Plugins/NATS"),
-        sink("KafkaPlugin", ["CKafka", "EventTemplates", "Events", "InFlightBatches"], path: "Plugins/Kafka"),
+        sink(
+            "NATSPlugin", ["CNats", "EventTemplates", "Events", "FleetFormat", "InFlightBatches"],
+            path: "Plugins/NATS"),
+        sink(
+            "KafkaPlugin", ["CKafka", "EventTemplates", "Events", "FleetFormat", "InFlightBatches"],
+            path: "Plugins/Kafka"),
         // Texts with placeholders for fields of an event, and the paths of such fields.
         sink("EventTemplates", ["Events"], path: "Plugins/EventTemplates"),
+        // The messages in which batches travel from an edge to an aggregator.
+        sink("FleetFormat", ["CZstd", "EventTemplates", "Events"], path: "Plugins/FleetFormat"),
         // Settles batches whose events are acknowledged one by one.
         sink("InFlightBatches", [], path: "Plugins/InFlightBatches"),
         .target(
@@ -438,6 +444,7 @@ let package = Package(
                 "sdk-benchmark",
             ]),
         tests("SocialTests", ["Penstock", "PenstockTesting", "Social"]),
+        tests("FleetFormatTests", ["FleetFormat", "PenstockPluginKit"]),
         tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
         tests(
             "PlanInferenceTests",

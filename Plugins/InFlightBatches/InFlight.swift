@@ -65,10 +65,16 @@ package final class InFlight: Sendable {
 
     /// Reports one event's outcome. Later outcomes of the same event are ignored.
     package func settle(_ number: Number, _ index: Int, _ outcome: Outcome) {
+        settle(number, CollectionOfOne(index), outcome)
+    }
+
+    /// Reports the outcome of several events.
+    package func settle(_ number: Number, _ indexes: some Collection<Int>, _ outcome: Outcome) {
         close(number) { entry in
-            guard entry.outcomes.indices.contains(index), entry.outcomes[index] == nil else { return }
-            entry.outcomes[index] = outcome
-            entry.open -= 1
+            for index in indexes where entry.outcomes.indices.contains(index) && entry.outcomes[index] == nil {
+                entry.outcomes[index] = outcome
+                entry.open -= 1
+            }
         }
     }
 

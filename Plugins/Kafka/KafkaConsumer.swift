@@ -14,6 +14,19 @@ import PenstockPluginKit
     /// nil: a tombstone, which only says that a compacted log has deleted the key.
     var value: UnsafeRawBufferPointer?
     fileprivate var topic: OpaquePointer?
+    fileprivate var message: UnsafePointer<rd_kafka_message_t>
+
+    /// A header field; nil: the message has none of that name.
+    func header(_ name: String) -> String? {
+        var headers: OpaquePointer?
+        guard unsafe rd_kafka_message_headers(message, &headers) == RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
+        var value: UnsafeRawPointer?
+        var size = 0
+        guard unsafe rd_kafka_header_get_last(headers, name, &value, &size) == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            return nil
+        }
+        return unsafe String(decoding: UnsafeRawBufferPointer(start: value, count: size), as: UTF8.self)
+    }
 
     /// Makes a new string.
     var partition: KafkaPartition {
@@ -182,7 +195,7 @@ enum KafkaConsumerEvent {
         let type = unsafe rd_kafka_event_type(event)
         if type == RD_KAFKA_EVENT_FETCH {
             while let message = unsafe rd_kafka_event_message_next(event) {
-                if let message = unsafe Self.read(message.pointee) { onMessage(message) }
+                if let message = unsafe Self.read(message) { onMessage(message) }
             }
         } else if let event = unsafe read(event, type) {
             onEvent(event)
@@ -190,12 +203,13 @@ enum KafkaConsumerEvent {
         return true
     }
 
-    private static func read(_ message: rd_kafka_message_t) -> KafkaMessage? {
+    private static func read(_ pointer: UnsafePointer<rd_kafka_message_t>) -> KafkaMessage? {
+        let message = unsafe pointer.pointee
         guard unsafe message.err == RD_KAFKA_RESP_ERR_NO_ERROR else { return nil }
         return unsafe KafkaMessage(
             place: .init(topic: UInt(bitPattern: message.rkt), partition: message.partition), offset: message.offset,
             value: message.payload.map { unsafe UnsafeRawBufferPointer(start: $0, count: message.len) },
-            topic: message.rkt)
+            topic: message.rkt, message: pointer)
     }
 
     private func read(_ event: OpaquePointer, _ type: rd_kafka_event_type_t) -> KafkaConsumerEvent? {

@@ -19,6 +19,8 @@ final class KafkaLane {
     var changed: ContinuousClock.Instant
     /// Moves to another member: reads no more.
     var isRevoked = false
+    /// The host has a part of a message, and not all of it. Then the rest follows before another member reads on.
+    var isInsideMessage = false
     /// Whether it is in the reader's list of partitions to be passed on.
     var isListed = false
 
@@ -31,13 +33,30 @@ final class KafkaLane {
         changed = .now
     }
 
+    /// A part of a message.
+    /// - Parameter isLast: the position moves behind the message.
+    func batch(of events: EventBuffer, at offset: Int64, isLast: Bool) -> KafkaBatch {
+        KafkaBatch(
+            lane: self, events: events,
+            receipt: KafkaReceipt(
+                partition: partition, offsets: Array(repeating: offset, count: events.count),
+                end: isLast ? offset + 1 : offset),
+            isPart: !isLast)
+    }
+
+    /// Everything up to this offset was passed on.
+    func passedOn(_ next: Int64) {
+        self.next = next
+        end = next
+        changed = .now
+    }
+
     /// Takes what is read out of it.
     func takeBatch() -> KafkaBatch {
         defer {
             batch = EventBuffer()
             offsets = []
-            end = next
-            changed = .now
+            passedOn(next)
         }
         return KafkaBatch(
             lane: self, events: batch, receipt: KafkaReceipt(partition: partition, offsets: offsets, end: next))
@@ -49,6 +68,8 @@ struct KafkaBatch {
     var lane: KafkaLane
     var events: EventBuffer
     var receipt: KafkaReceipt
+    /// More parts of the same message follow.
+    var isPart = false
 }
 
 /// What is known of an offer until it is durable.

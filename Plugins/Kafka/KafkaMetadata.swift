@@ -9,6 +9,21 @@ enum KafkaMetadata {
         var isOfCluster: Bool
     }
 
+    /// The number of partitions of a topic; nil: nobody tells.
+    static func partitions(of name: String, _ handle: OpaquePointer, within time: Duration) -> Int? {
+        guard let topic = unsafe rd_kafka_topic_new(handle, name, nil) else { return nil }
+        defer { unsafe rd_kafka_topic_destroy(topic) }
+        var list: UnsafePointer<rd_kafka_metadata>?
+        let code = unsafe rd_kafka_metadata(handle, 0, topic, &list, Int32(clamping: time.wholeMilliseconds))
+        guard code == RD_KAFKA_RESP_ERR_NO_ERROR, let metadata = unsafe list?.pointee else { return nil }
+        defer { unsafe rd_kafka_metadata_destroy(list) }
+        guard unsafe metadata.topic_cnt == 1, unsafe metadata.topics[0].err == RD_KAFKA_RESP_ERR_NO_ERROR else {
+            return nil
+        }
+        let count = unsafe Int(metadata.topics[0].partition_cnt)
+        return count > 0 ? count : nil
+    }
+
     /// Asks a broker, and waits for the answer.
     /// - Parameters:
     ///   - name: nil: asks only whether a broker answers.

@@ -62,10 +62,11 @@ import Synchronization
 
     /// Sends a message later. Its report comes on another thread.
     /// - Parameters:
+    ///   - partition: nil: the partitioner chooses.
     ///   - place: passed to `onReport`; not 0.
     ///   - key: nil: none.
     func produce(
-        topic: String, key: [UInt8]?, _ payload: UnsafeRawBufferPointer,
+        topic: String, partition: Int32? = nil, key: [UInt8]?, _ payload: UnsafeRawBufferPointer,
         headers: [(name: String, value: String)], place: UInt
     ) throws(KafkaError) {
         let list = unsafe rd_kafka_headers_new(headers.count)
@@ -77,7 +78,8 @@ import Synchronization
             unsafe empty.withCString { empty in
                 // An address makes an empty value differ from none.
                 unsafe ckafka_produce(
-                    handle, topic, key == nil ? nil : bytes.baseAddress, bytes.count,
+                    handle, topic, partition ?? RD_KAFKA_PARTITION_UA, key == nil ? nil : bytes.baseAddress,
+                    bytes.count,
                     payload.baseAddress ?? UnsafeRawPointer(empty), payload.count, list,
                     UnsafeMutableRawPointer(bitPattern: place))
             }
@@ -120,6 +122,14 @@ import Synchronization
         polling.wait()
         unsafe rd_kafka_queue_destroy(queue)
         unsafe rd_kafka_destroy(handle)
+    }
+
+    /// The number of partitions of a topic.
+    func partitions(of topic: String, within timeout: Duration) throws(SinkError) -> Int {
+        guard let count = unsafe KafkaMetadata.partitions(of: topic, handle, within: timeout) else {
+            throw SinkError("no broker tells how many partitions the topic \(topic) has")
+        }
+        return count
     }
 
     /// Waits until the brokers answer, and a fixed topic has a leader for each partition.

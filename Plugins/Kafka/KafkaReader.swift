@@ -1,4 +1,5 @@
 import CKafka
+import FleetFormat
 import PenstockPluginKit
 
 /// The reading thread of a source: reads messages, offers them, and keeps its place in the group.
@@ -36,6 +37,7 @@ final class KafkaReader {
     var revocation: Revocation?
     private(set) var isPaused = false
 
+    private let reading = FleetReading()
     private var places: [KafkaMessage.Place: KafkaLane] = [:]
     private var listed: [KafkaLane] = []
     private var bytes = 0
@@ -98,7 +100,9 @@ final class KafkaReader {
         guard let lane = lane(of: message), !lane.isRevoked, message.offset < .max else { return }
         // After a pause or a seek the library may repeat messages.
         guard message.offset >= lane.next else { return }
-        if let value = unsafe message.value {
+        if let value = unsafe message.value, message.header(FleetHeader.format) != nil {
+            unsafe takeFleet(message, value, lane)
+        } else if let value = unsafe message.value {
             let isFull = lane.batch.count >= host.maxOfferEvents
             if isFull || (!lane.batch.isEmpty && lane.batch.byteCount + value.count > host.maxOfferBytes) {
                 passOn(lane)
@@ -111,6 +115,33 @@ final class KafkaReader {
         }
         lane.next = message.offset + 1
         list(lane)
+    }
+
+    /// Passes on a message with a batch of an edge. Until its last part is stored, the message is read again, and the
+    /// marks tell which of its events are stored.
+    private func takeFleet(_ message: KafkaMessage, _ value: UnsafeRawBufferPointer, _ lane: KafkaLane) {
+        if !lane.batch.isEmpty { passOn(lane) }
+        var parts = [EventBuffer()]
+        do throws(FleetReading.Problem) {
+            parts = unsafe try reading.offers(
+                value, (host.maxOfferEvents, host.maxOfferBytes), header: message.header)
+        } catch {
+            guard error.isUnreadable else { return host.fail("\(lane.name): \(error)") }
+            leaveOut(lane.partition, message.offset, "\(error)")
+        }
+        for (index, part) in parts.enumerated() {
+            due.append(lane.batch(of: part, at: message.offset, isLast: index == parts.count - 1))
+        }
+        bytes += value.count
+        lane.passedOn(message.offset + 1)
+    }
+
+    /// A message that can never be stored must not stop its partition.
+    private func leaveOut(_ partition: KafkaPartition, _ offset: Int64, _ reason: String) {
+        host.log(
+            .error, "a message is left out: \(reason)",
+            ["topic": partition.topic, "partition": "\(partition.number)", "offset": "\(offset)"])
+        host.count("kafka_left_out")
     }
 
     private func lane(of message: KafkaMessage) -> KafkaLane? {
@@ -149,6 +180,7 @@ final class KafkaReader {
         for partition in partitions {
             guard let lane = lanes.removeValue(forKey: partition) else { continue }
             lane.isRevoked = true
+            lane.isInsideMessage = false
             host.laneClosed(lane.name)
         }
         host.gauge("kafka_partitions", Double(lanes.count))
@@ -180,7 +212,7 @@ final class KafkaReader {
         var taken = 0
         defer { due.removeFirst(taken) }
         for batch in due {
-            if !batch.lane.isRevoked {
+            if !batch.lane.isRevoked || batch.lane.isInsideMessage {
                 do {
                     guard try offer(batch) else { return false }
                 } catch {
@@ -202,19 +234,13 @@ final class KafkaReader {
         do {
             answer = try pending.offer(events, lane: position, receipt: batch.receipt, waiting: wait)
         } catch {
-            // A single message that the host never takes must not stop its partition.
             guard events.count == 1 else { throw error }
-            host.log(
-                .error, "a message is left out: \(error)",
-                [
-                    "topic": batch.receipt.partition.topic, "partition": "\(batch.receipt.partition.number)",
-                    "offset": "\(batch.receipt.offsets.first ?? -1)",
-                ])
-            host.count("kafka_left_out")
+            leaveOut(batch.receipt.partition, batch.receipt.offsets.first ?? -1, "\(error)")
             events.removeAll()
             answer = try pending.offer(events, lane: position, receipt: batch.receipt, waiting: wait)
         }
         guard case .taken = answer else { return false }
+        batch.lane.isInsideMessage = batch.isPart
         positions[batch.lane.name] = batch.receipt.end
         host.count("kafka_messages", by: UInt64(events.count))
         return true

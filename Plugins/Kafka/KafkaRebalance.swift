@@ -165,7 +165,7 @@ extension KafkaReader {
     func endRevocation() {
         guard let revocation else { return }
         let lanes = revocation.partitions.compactMap { self.lanes[$0] }
-        let late = lanes.filter { pending.count(of: $0.name) > 0 }
+        let late = lanes.filter { pending.count(of: $0.name) > 0 || $0.isInsideMessage }
         guard late.isEmpty || ContinuousClock.now >= revocation.deadline else { return }
         if !late.isEmpty {
             host.log(

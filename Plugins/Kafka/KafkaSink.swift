@@ -17,6 +17,8 @@ final class KafkaSink: SettlingSink {
     private let settings: KafkaSettings
     private let inFlight: InFlight
     private var topic: KafkaTopic
+    /// nil: with `format: event`.
+    private let batches: KafkaBatchProducer?
     private var key: [UInt8] = []
     /// nil: not connected.
     private var producer: KafkaProducer?
@@ -27,18 +29,29 @@ final class KafkaSink: SettlingSink {
         self.settings = settings
         topic = try KafkaTopic(settings)
         inFlight = InFlight(window: Self.maximumBatchEvents * settings.batches) { host.ready() }
+        if settings.format == .penstock {
+            guard let fixed = topic.fixed else {
+                throw SinkError("settings.topic: with format: penstock it has no placeholders")
+            }
+            batches = try KafkaBatchProducer(settings, topic: fixed, host, inFlight)
+        } else {
+            batches = nil
+        }
         // Checks the properties, without a connection.
         try KafkaConfiguration.check(Self.properties(settings, isolates: false))
     }
 
     var limits: Limits {
-        Limits(maxInFlight: settings.batches, maxBatchEvents: Self.maximumBatchEvents, maxBatchBytes: 4 << 20)
+        // With one batch at a time, retried events come before later ones, which the marks of aggregators rest on.
+        Limits(
+            maxInFlight: batches == nil ? settings.batches : 1, maxBatchEvents: Self.maximumBatchEvents,
+            maxBatchBytes: 4 << 20)
     }
 
     func connect() throws {
         let isolates = producer?.failure?.needsIsolation == true
         disconnect()
-        let reports = Reports(inFlight)
+        let reports = Reports(inFlight, batches)
         let (inFlight, timeout) = (inFlight, settings.timeout.duration)
         let producer = try KafkaProducer(
             Self.properties(settings, isolates: isolates), isolates: isolates, host,
@@ -50,6 +63,10 @@ final class KafkaSink: SettlingSink {
         reports.attach(producer)
         do throws(SinkError) {
             try producer.findTopic(topic.fixed, within: settings.connection.timeout)
+            if let batches, let fixed = topic.fixed {
+                batches.begin(
+                    partitions: try producer.partitions(of: fixed, within: settings.connection.timeout))
+            }
         } catch {
             producer.close()
             throw SinkError("\(settings.connection.brokers.joined(separator: ", ")): \(error)")
@@ -63,6 +80,7 @@ final class KafkaSink: SettlingSink {
         let due = InFlight.due(batch, settings.timeout.duration, margin: .seconds(1))
         guard let number = inFlight.add(batch, due: due) else { throw SinkBusy() }
         defer { inFlight.sent(number) }
+        if let batches { return batches.produce(batch, number, producer) }
         var failure: Outcome?
         for (index, event) in batch.enumerated() {
             // After a failure nothing is produced, which keeps the order.
@@ -70,7 +88,7 @@ final class KafkaSink: SettlingSink {
                 inFlight.settle(number, index, failure)
                 continue
             }
-            guard let outcome = produce(event, Reports.place(number, index), producer) else { continue }
+            guard let outcome = produce(event, Self.place(number, index), producer) else { continue }
             inFlight.settle(number, index, outcome)
             if case .retry(let reason, _) = outcome {
                 failure = outcome
@@ -87,6 +105,9 @@ final class KafkaSink: SettlingSink {
         inFlight.settleRest(.retry(reason: producer?.failure?.reason ?? "the destination was closed"))
         producer = nil
     }
+
+    /// A batch has at most `maximumBatchEvents` events, far below 2^24.
+    static func place(_ number: InFlight.Number, _ index: Int) -> UInt { UInt(number) << 24 | UInt(index) }
 
     /// - Returns: nil: the message is queued, and its delivery report follows.
     private func produce(_ event: Event, _ place: UInt, _ producer: KafkaProducer) -> Outcome? {
@@ -124,19 +145,21 @@ final class KafkaSink: SettlingSink {
 /// Settles events by their delivery reports. Called on the polling thread.
 private final class Reports: Sendable {
     private let inFlight: InFlight
+    private let batches: KafkaBatchProducer?
     private let producer = Mutex<WeakProducer>(WeakProducer())
 
     private struct WeakProducer { weak var value: KafkaProducer? }
 
-    init(_ inFlight: InFlight) { self.inFlight = inFlight }
+    init(_ inFlight: InFlight, _ batches: KafkaBatchProducer?) {
+        self.inFlight = inFlight
+        self.batches = batches
+    }
 
     func attach(_ producer: KafkaProducer) { self.producer.withLock { $0.value = producer } }
 
-    /// A batch has at most `KafkaSink.maximumBatchEvents` events, far below 2^24.
-    static func place(_ number: InFlight.Number, _ index: Int) -> UInt { UInt(number) << 24 | UInt(index) }
-
     func receive(_ place: UInt, _ error: KafkaError?) {
         let (number, index) = (InFlight.Number(place >> 24), Int(place & 0xFF_FFFF))
+        if let batches { return batches.reported(number, index, error, producer.withLock { $0.value }) }
         guard let error else { return inFlight.settle(number, index, .delivered) }
         let producer = producer.withLock { $0.value }
         if error.blame == .request, producer?.isolates == true {

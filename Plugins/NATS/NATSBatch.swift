@@ -1,8 +1,10 @@
 import PenstockPluginKit
 
-/// The messages of one offer. Belongs to one thread.
+/// The messages of one offer, or one message with a batch of an edge. Belongs to one thread.
 final class NATSBatch {
     private(set) var events = EventBuffer()
+    /// A message with a batch of an edge, instead of events.
+    private(set) var fleet: NATSMessage?
     /// The sequence of the last message in it, and what was not delivered yet then.
     private(set) var last: UInt64 = 0
     private(set) var behind: UInt64 = 0
@@ -34,6 +36,7 @@ final class NATSBatch {
     /// - Throws: as `NATSPull.next`. What was collected will be delivered again by a consumer that is created again.
     func collect(_ pull: NATSPull, waiting time: Duration) throws -> Bool {
         events.removeAll()
+        fleet = nil
         replies.removeAll(keepingCapacity: true)
         let progress = lane.progress
         last = progress.taken
@@ -44,8 +47,8 @@ final class NATSBatch {
             guard let message = try receive(pull, time, progress) else { return false }
             add(message)
         }
-        while events.count < host.maxOfferEvents, let message = try receive(pull, .zero, progress) {
-            if events.byteCount + message.byteCount > host.maxOfferBytes {
+        while fleet == nil, events.count < host.maxOfferEvents, let message = try receive(pull, .zero, progress) {
+            if message.isFleet || events.byteCount + message.byteCount > host.maxOfferBytes {
                 carried = message
                 break
             }
@@ -57,7 +60,7 @@ final class NATSBatch {
     private func add(_ message: NATSMessage) {
         // At the very first start it doesn't matter what the stream had before.
         if hasNoGaps, last > 0, message.sequence - last > 1 { noteLoss(of: message.sequence - last - 1) }
-        message.append(to: &events)
+        if message.isFleet { fleet = message } else { message.append(to: &events) }
         replies.append(message.reply)
         (last, behind) = (message.sequence, message.behind)
     }

@@ -14,6 +14,8 @@ final class NATSGate: Sendable {
         /// The lanes' threads, and the lanes that this host has a lease for.
         var working = 0
         var held = 0
+        /// The lanes of which the host has a part of a message, and not all of it.
+        var inside = 0
         var pulls: [ObjectIdentifier: NATSPull] = [:]
     }
 
@@ -66,6 +68,10 @@ final class NATSGate: Sendable {
     func begin() { state.withLock { $0.working += 1 } }
     func finish() { state.withLock { $0.working -= 1 } }
     func hold(_ lanes: Int) { state.withLock { $0.held += lanes } }
+    func isInside(_ lanes: Int) { state.withLock { $0.inside += lanes } }
+
+    /// Waits until the host has every message as a whole, of which it has a part.
+    func messagesAreWhole(within time: Duration) { _ = state.wait(time) { $0.inside == 0 ? true : nil } }
 
     /// A pull that is interrupted when its session is no longer running.
     func add(_ pull: NATSPull, _ session: Int) {

@@ -1,3 +1,4 @@
+import FleetFormat
 import PenstockPluginKit
 
 /// Reads one lane during one session, on a thread of its own: claims the lease, makes the consumer stand behind what is
@@ -23,6 +24,7 @@ struct NATSLaneReader {
         while isRunning {
             do {
                 guard let lease = try claim() else { return }
+                lease.onRenewal = { [host, lane] in host.lane(lane.name, isOursFor: $0) }
                 gate.hold(1)
                 host.laneOpened(lane.name)
                 use(lease)
@@ -97,33 +99,69 @@ struct NATSLaneReader {
             pull.close()
         }
         problems.set(lane, nil)
+        let reading = FleetReading()
         while isRunning, lease.keep() {
             guard try batch.collect(pull, waiting: max(.milliseconds(10), lease.timeToRenewal)) else { continue }
             works()
-            try offer(batch, lease)
+            try offer(batch, reading, lease)
         }
     }
 
-    private func offer(_ batch: NATSBatch, _ lease: NATSLease) throws {
-        var events = batch.events
-        while isRunning, lease.keep() {
+    private func offer(_ batch: NATSBatch, _ reading: FleetReading, _ lease: NATSLease) throws {
+        var parts = [batch.events]
+        if let message = batch.fleet {
+            do throws(FleetReading.Problem) {
+                parts = try message.offers(reading, host)
+            } catch {
+                guard error.isUnreadable else { throw SourceError("\(error)") }
+                skip(batch, "\(error)")
+                parts = [EventBuffer()]
+            }
+        }
+        // Until the last part is stored, the message comes again, and the marks tell which of its events are stored.
+        let before = lane.progress.taken
+        let start = NATSReceipt(lane: lane, last: before, replies: [])
+        var isInside = false
+        defer { if isInside { gate.isInside(-1) } }
+        for part in parts.dropLast() {
+            let end = Lane(name: lane.name, position: "\(before)")
+            guard try offer(part, end, start, batch, lease, isInside: isInside) else { return }
+            if !isInside { gate.isInside(1) }
+            isInside = true
+        }
+        _ = try offer(parts[parts.count - 1], batch.end, batch.receipt, batch, lease, isInside: isInside)
+    }
+
+    /// Offers events until the host takes them.
+    /// - Parameter isInside: the host has an earlier part of the message: the rest follows as long as the lane belongs
+    ///   to this host.
+    /// - Returns: false: the lane is let go.
+    private func offer(
+        _ events: EventBuffer, _ end: Lane, _ receipt: NATSReceipt, _ batch: NATSBatch, _ lease: NATSLease,
+        isInside: Bool
+    ) throws -> Bool {
+        var events = events
+        while isInside ? lease.keep() && !gate.isEnding : isRunning && lease.keep() {
             let wait = min(.seconds(1), max(.milliseconds(10), lease.timeToRenewal))
             do throws(SourceError) {
-                let answer = try offers.offer(events, lane: batch.end, receipt: batch.receipt, waiting: wait)
+                let answer = try offers.offer(events, lane: end, receipt: receipt, waiting: wait)
+                if case .stopped = answer { return false }
                 guard case .taken = answer else { continue }
-                lane.took(batch.last, behind: batch.behind)
-                return
+                lane.took(receipt.last, behind: batch.behind)
+                return true
             } catch {
                 guard events.count == 1 else { throw error }
-                // A message that the host can never take does not stop the lane.
-                let subject = lane.subject
-                host.log(
-                    .error, "the host does not take a message: \(error)",
-                    ["subject": subject, "sequence": "\(batch.last)"])
-                host.count("nats_skipped")
+                skip(batch, "the host does not take it: \(error)")
                 events.removeAll()
             }
         }
+        return false
+    }
+
+    /// A message that can never be stored does not stop the lane.
+    private func skip(_ batch: NATSBatch, _ reason: String) {
+        host.log(.error, "a message is left out: \(reason)", ["subject": lane.subject, "sequence": "\(batch.last)"])
+        host.count("nats_skipped")
     }
 
     private func report(_ error: any Error) {

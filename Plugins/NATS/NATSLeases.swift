@@ -107,6 +107,8 @@ final class NATSLease {
     private let leases: NATSLeases
     private var renewed: ContinuousClock.Instant
     private var isLost = false
+    /// Called with the time that the lease is valid for.
+    var onRenewal: ((Duration) -> Void)? { didSet { onRenewal?(end - .now) } }
 
     /// - Parameter start: a time before the server wrote the lease.
     fileprivate init(
@@ -116,7 +118,10 @@ final class NATSLease {
     }
 
     /// Whether no other owner can have it. The server's clock may run faster than this one, by a tenth.
-    var isValid: Bool { !isLost && .now < renewed + leases.timeToLive * 0.9 }
+    var isValid: Bool { !isLost && .now < end }
+
+    /// It is valid until then, if it is not lost.
+    private var end: ContinuousClock.Instant { renewed + leases.timeToLive * 0.9 }
 
     /// How long until the next renewal; at most a third of the TTL.
     var timeToRenewal: Duration { max(.zero, (renewed + leases.timeToLive / 3) - .now) }
@@ -128,6 +133,7 @@ final class NATSLease {
         let start = ContinuousClock.now
         if let isWritten = try? leases.write(owner, self) {
             if isWritten { renewed = start } else { isLost = true }
+            if isWritten { onRenewal?(end - .now) }
         }
         return isValid
     }

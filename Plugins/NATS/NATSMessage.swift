@@ -1,4 +1,5 @@
 import CNats
+import FleetFormat
 import PenstockPluginKit
 
 /// A message that a consumer has delivered.
@@ -14,6 +15,8 @@ import PenstockPluginKit
     /// An acknowledgement is sent to this subject.
     let reply: String
     private let handle: OpaquePointer
+    /// Whether it is a batch of an edge.
+    private(set) lazy var isFleet = header(FleetHeader.format) != nil
 
     /// Takes the message, if it is one of a consumer.
     /// - Returns: nil: it is not, and still belongs to the caller.
@@ -37,6 +40,20 @@ import PenstockPluginKit
     deinit { unsafe natsMsg_Destroy(handle) }
 
     var byteCount: Int { unsafe Int(natsMsg_GetDataLength(handle)) }
+
+    /// A header field; nil: the message has none of that name.
+    func header(_ name: String) -> String? {
+        var value: UnsafePointer<CChar>?
+        guard unsafe natsMsgHeader_Get(handle, name, &value) == NATS_OK, let value = unsafe value else { return nil }
+        return unsafe String(cString: value)
+    }
+
+    /// The offers of a batch of an edge.
+    func offers(_ reading: FleetReading, _ host: SourceHost) throws(FleetReading.Problem) -> [EventBuffer] {
+        unsafe try reading.offers(
+            UnsafeRawBufferPointer(start: natsMsg_GetData(handle), count: byteCount),
+            (host.maxOfferEvents, host.maxOfferBytes), header: header)
+    }
 
     func append(to events: inout EventBuffer) {
         unsafe events.append(UnsafeRawBufferPointer(start: natsMsg_GetData(handle), count: byteCount))

@@ -3,12 +3,20 @@ import PenstockPluginKit
 /// The settings of a destination.
 struct NATSSettings: Decodable {
     enum Storage: String, Decodable { case file, memory }
+    enum Format: String, Decodable { case event, penstock }
 
     static let schema = """
         {"type": "object", "required": ["servers", "subject"], "additionalProperties": false, "properties": {
         \(NATSConnectionSettings.schema),
         "subject": {"type": "string", "minLength": 1, "maxLength": 1000,
-            "description": "the subject, with placeholders: {kind}, {event}, {properties.plan|none}"},
+            "description": "the subject, with placeholders: {kind}, {event}, {properties.plan|none}; with format: \
+        penstock, it has {partition} and no other"},
+        "format": {"type": "string", "enum": ["event", "penstock"],
+            "description": "a message for each event, or batches of events for aggregators; default: event"},
+        "partitions": {"type": "integer", "minimum": 1, "maximum": 4096,
+            "description": "with format: penstock: the number of partitions, the same on all edges; default: 64"},
+        "compression_level": {"type": "integer", "minimum": -7, "maximum": 19,
+            "description": "with format: penstock: of zstd; default: 1"},
         "stream": {"type": "string", "minLength": 1, "maxLength": 255,
             "description": "the stream that must capture the subject; checked when the destination connects"},
         "create": {"type": "boolean",
@@ -25,7 +33,8 @@ struct NATSSettings: Decodable {
         """
 
     private enum CodingKeys: String, CodingKey {
-        case subject, stream, create, replicas, storage, window, timeout
+        case subject, stream, create, replicas, storage, window, timeout, format, partitions
+        case compressionLevel = "compression_level"
         case maxAge = "max_age"
         case maxBytes = "max_bytes"
         case duplicateWindow = "duplicate_window"
@@ -33,6 +42,9 @@ struct NATSSettings: Decodable {
 
     var connection: NATSConnectionSettings
     var subject: String
+    var format: Format
+    var partitions: Int?
+    var compressionLevel: Int?
     var stream: String?
     var create: Bool
     var replicas: Int?
@@ -47,6 +59,9 @@ struct NATSSettings: Decodable {
         connection = try NATSConnectionSettings(from: decoder)
         let values = try decoder.container(keyedBy: CodingKeys.self)
         subject = try values.decode(String.self, forKey: .subject)
+        format = try values.decodeIfPresent(Format.self, forKey: .format) ?? .event
+        partitions = try values.decodeIfPresent(Int.self, forKey: .partitions)
+        compressionLevel = try values.decodeIfPresent(Int.self, forKey: .compressionLevel)
         stream = try values.decodeIfPresent(String.self, forKey: .stream)
         create = try values.decodeIfPresent(Bool.self, forKey: .create) ?? false
         replicas = try values.decodeIfPresent(Int.self, forKey: .replicas)
@@ -67,6 +82,11 @@ struct NATSSettings: Decodable {
         if let stream, stream.utf8.contains(where: { $0 <= 0x20 || $0 == 0x7F || ".*>/\\".utf8.contains($0) }) {
             throw SinkError(
                 "settings.stream: \"\(stream)\" is not a name of a stream; white space and . * > / \\ are not allowed")
+        }
+        if format == .event, partitions != nil || compressionLevel != nil {
+            throw SinkError(
+                "settings.format: is not penstock, so partitions and compression_level have no effect; set format: "
+                    + "penstock or remove them")
         }
         if create, stream == nil {
             throw SinkError("settings.stream: is missing; create needs the name of the stream")

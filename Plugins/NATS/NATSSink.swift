@@ -5,7 +5,7 @@ import PenstockPluginKit
 import Synchronization
 
 /// One instance of the plugin. `deliver` publishes a batch and returns; the library's thread settles it as the
-/// acknowledgements arrive, and a timer when they don't.
+/// acknowledgements arrive, and a timer when they don't. With `format: penstock`, NATSBatchPublisher does it.
 final class NATSSink: SettlingSink {
     static let plugin = Plugin(
         name: "nats", version: "1.0", summary: "Publishes events to NATS JetStream, and reads events from it",
@@ -13,11 +13,15 @@ final class NATSSink: SettlingSink {
 
     /// The bound of memory is this many batches of `limits.maxBatchBytes`.
     private static let maximumBatches = 16
+    /// Of a batch with `format: penstock`.
+    private static let maximumBatchEvents = 20_000
 
     private let host: Host
     private let settings: NATSSettings
     private let inFlight: InFlight
-    private var subject: NATSSubject
+    /// nil: with `format: penstock`.
+    private var subject: NATSSubject?
+    private let batches: NATSBatchPublisher?
     private let pattern: String
     /// nil: not connected.
     private var connection: NATSConnection?
@@ -27,13 +31,23 @@ final class NATSSink: SettlingSink {
         try settings.validate()
         self.host = host
         self.settings = settings
-        subject = try NATSSubject(settings.subject)
-        pattern = subject.pattern
         inFlight = InFlight(window: settings.window) { host.ready() }
+        switch settings.format {
+        case .event:
+            let subject = try NATSSubject(settings.subject)
+            (self.subject, batches, pattern) = (subject, nil, subject.pattern)
+        case .penstock:
+            let batches = try NATSBatchPublisher(settings, host, inFlight)
+            (subject, self.batches, pattern) = (nil, batches, batches.pattern)
+        }
     }
 
     var limits: Limits {
-        Limits(
+        // With one batch at a time, retried events come before later ones, which the marks of aggregators rest on.
+        if batches != nil {
+            return Limits(maxInFlight: 1, maxBatchEvents: Self.maximumBatchEvents, maxBatchBytes: 4 << 20)
+        }
+        return Limits(
             maxInFlight: settings.window == 1 ? 1 : Self.maximumBatches, maxBatchEvents: settings.window,
             maxBatchBytes: 4 << 20)
     }
@@ -41,7 +55,7 @@ final class NATSSink: SettlingSink {
     func connect() throws {
         disconnect()
         let inFlight = inFlight
-        let acknowledgements = Acknowledgements(inFlight, host)
+        let acknowledgements = Acknowledgements(inFlight, batches, host)
         do {
             let connection = try NATSConnection(
                 settings.connection, name: "penstock \(host.destination)",
@@ -49,9 +63,11 @@ final class NATSSink: SettlingSink {
                     inFlight.settleRest(.retry(reason: "the connection was lost: \(reason)"))
                 })
             self.connection = connection
-            if let stream = settings.stream {
-                try NATSStream.check(stream, settings, pattern: pattern, connection)
+            acknowledgements.attach(connection)
+            let largest = try settings.stream.flatMap {
+                try NATSStream.check($0, settings, pattern: pattern, connection)
             }
+            batches?.begin(connection, largest: largest)
             timer = makeTimer(connection)
         } catch let error as NATSError {
             disconnect()
@@ -69,6 +85,7 @@ final class NATSSink: SettlingSink {
         guard let number = inFlight.add(batch, due: due) else { throw SinkBusy() }
         defer { inFlight.sent(number) }
         if let due = inFlight.firstDue { timer.set(due) }
+        if let batches { return try batches.publish(batch, number, connection) }
         var failure: Outcome?
         for (index, event) in batch.enumerated() {
             // After a failure nothing is published, which keeps the order.
@@ -89,7 +106,7 @@ final class NATSSink: SettlingSink {
     private func publish(_ event: Event, _ token: String, _ connection: NATSConnection) -> Outcome? {
         let id = "\(host.journal):\(event.position):\(event.part):\(host.destination)"
         return unsafe event.withUnsafePayload { payload -> Outcome? in
-            let subject = unsafe subject.make(event, payload.bindMemory(to: UInt8.self).span)
+            let subject = unsafe subject?.make(event, payload.bindMemory(to: UInt8.self).span) ?? ""
             guard subject.utf8.count <= NATSSubject.maximumLength else {
                 return .rejected(reason: "its subject has more than \(NATSSubject.maximumLength) bytes")
             }
@@ -136,25 +153,41 @@ final class NATSSink: SettlingSink {
 
 /// Settles events by the replies to their messages. Called on one thread of the library's at a time.
 private final class Acknowledgements: Sendable {
-    private let inFlight: InFlight
-    private let host: Host
-    private let reader = Mutex(PublishAck.Reader())
+    private struct State {
+        let reader = PublishAck.Reader()
+        weak var connection: NATSConnection?
+    }
 
-    init(_ inFlight: InFlight, _ host: Host) {
+    private let inFlight: InFlight
+    private let batches: NATSBatchPublisher?
+    private let host: Host
+    private let state = Mutex(State())
+
+    init(_ inFlight: InFlight, _ batches: NATSBatchPublisher?, _ host: Host) {
         self.inFlight = inFlight
+        self.batches = batches
         self.host = host
     }
+
+    /// Before the first message is published.
+    func attach(_ connection: NATSConnection) { state.withLock { $0.connection = connection } }
 
     func receive(_ token: String, _ reply: NATSReply) {
         let numbers = token.split(separator: "-")
         guard numbers.count == 2, let batch = InFlight.Number(numbers[0]), let index = Int(numbers[1]) else { return }
+        let outcome = outcome(reply)
+        guard let batches else { return inFlight.settle(batch, index, outcome) }
+        guard let connection = state.withLock({ $0.connection }) else { return }
+        batches.answered(batch, partition: index, outcome, connection)
+    }
+
+    private func outcome(_ reply: NATSReply) -> Outcome {
         if reply.meansNoResponders {
-            let reason = "no stream captures the subject, or its leader is not available (no responders)"
-            return inFlight.settle(batch, index, .retry(reason: reason))
+            return .retry(reason: "no stream captures the subject, or its leader is not available (no responders)")
         }
         let content = reply.content
-        let ack = reader.withLock { $0.read(content.span) }
+        let ack = state.withLock { $0.reader.read(content.span) }
         if ack.isDuplicate { host.count("nats_duplicates") }
-        inFlight.settle(batch, index, ack.outcome)
+        return ack.outcome
     }
 }

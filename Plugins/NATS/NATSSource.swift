@@ -9,6 +9,9 @@ import Synchronization
 final class NATSSource: Source {
     static let source = SourceDescription(schema: NATSSourceSettings.schema, needs: "network")
 
+    /// How long a stop waits for the rest of a message.
+    private static let patience = Duration.seconds(5)
+
     private let settings: NATSSourceSettings
     private let host: SourceHost
     private let offers: PendingOffers<NATSReceipt>
@@ -67,8 +70,10 @@ final class NATSSource: Source {
     }
 
     func stop() {
-        offers.stop()
         gate.stop()
+        // Otherwise another host would begin with the whole message, and would store the part again.
+        gate.messagesAreWhole(within: Self.patience)
+        offers.stop()
     }
 
     func end() {

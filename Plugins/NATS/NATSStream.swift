@@ -7,8 +7,18 @@ import PenstockPluginKit
     private let settings: NATSSettings
     private let name: String
 
+    /// What is known of a stream.
+    private struct Facts {
+        var subjects: [String]
+        /// The most bytes of a message with its header fields; nil: no limit.
+        var largest: Int?
+    }
+
+    /// - Returns: the most bytes of a message with its header fields that the stream permits; nil: no limit.
     /// - Throws: an error for the operator, if the stream is missing or captures other subjects.
-    static func check(_ name: String, _ settings: NATSSettings, pattern: String, _ connection: NATSConnection) throws {
+    static func check(
+        _ name: String, _ settings: NATSSettings, pattern: String, _ connection: NATSConnection
+    ) throws -> Int? {
         var options = unsafe jsOptions()
         unsafe jsOptions_Init(&options)
         unsafe options.Wait = settings.connection.timeout
@@ -17,16 +27,18 @@ import PenstockPluginKit
         guard let context = unsafe context else { throw NATSError(NATS_NO_MEMORY) }
         defer { unsafe jsCtx_Destroy(context) }
         let stream = unsafe NATSStream(context: context, settings: settings, name: name)
-        let subjects = try stream.subjects() ?? stream.create(pattern)
+        let facts = try stream.facts() ?? stream.create(pattern)
+        let subjects = facts.subjects
         guard subjects.contains(where: { NATSSubject.captures($0, pattern) }) else {
             throw SinkError(
                 "the stream \(name) captures \(subjects.isEmpty ? "no subject" : subjects.joined(separator: ", ")), "
                     + "not \(pattern): add \(pattern) to its subjects, or change settings.subject")
         }
+        return facts.largest
     }
 
-    /// The subjects of the stream; nil: it is missing.
-    private func subjects() throws -> [String]? {
+    /// - Returns: nil: the stream is missing.
+    private func facts() throws -> Facts? {
         var info: UnsafeMutablePointer<jsStreamInfo>?
         var code = jsErrCode(rawValue: 0)
         let status = unsafe js_GetStreamInfo(&info, context, name, nil, &code)
@@ -38,10 +50,10 @@ import PenstockPluginKit
             return nil
         }
         try check(status, "the stream \(name) cannot be read")
-        return unsafe Self.subjects(info)
+        return unsafe Self.facts(info)
     }
 
-    private func create(_ pattern: String) throws -> [String] {
+    private func create(_ pattern: String) throws -> Facts {
         var configuration = unsafe jsStreamConfig()
         unsafe jsStreamConfig_Init(&configuration)
         unsafe configuration.Replicas = Int64(settings.replicas ?? 1)
@@ -65,7 +77,7 @@ import PenstockPluginKit
         }
         defer { unsafe jsStreamInfo_Destroy(info) }
         try check(status, "the stream \(name) cannot be created")
-        return unsafe Self.subjects(info)
+        return unsafe Self.facts(info)
     }
 
     private func check(_ status: natsStatus, _ what: String) throws {
@@ -76,11 +88,13 @@ import PenstockPluginKit
         throw SinkError("\(what): \(NATSError(status).message)")
     }
 
-    private static func subjects(_ info: UnsafeMutablePointer<jsStreamInfo>?) -> [String] {
-        guard let configuration = unsafe info?.pointee.Config, let subjects = unsafe configuration.pointee.Subjects
-        else { return [] }
-        return unsafe (0..<Int(configuration.pointee.SubjectsLen)).compactMap { index in
-            unsafe subjects[index].map { unsafe String(cString: $0) }
+    private static func facts(_ info: UnsafeMutablePointer<jsStreamInfo>?) -> Facts {
+        guard let configuration = unsafe info?.pointee.Config, let list = unsafe configuration.pointee.Subjects
+        else { return Facts(subjects: []) }
+        let subjects = unsafe (0..<Int(configuration.pointee.SubjectsLen)).compactMap { index in
+            unsafe list[index].map { unsafe String(cString: $0) }
         }
+        let largest = unsafe Int(configuration.pointee.MaxMsgSize)
+        return Facts(subjects: subjects, largest: largest > 0 ? largest : nil)
     }
 }

@@ -34,7 +34,7 @@ AT(penstock_batch, first_position, 24);
 AT(penstock_batch, last_position, 32);
 AT(penstock_batch, events, 40);
 AT(penstock_batch, event_stride, 48);
-AT(penstock_batch, reserved, 52);
+AT(penstock_batch, flags, 52);
 
 SIZE(penstock_outcome, 16);
 AT(penstock_outcome, status, 0);
@@ -90,12 +90,19 @@ SIZE(penstock_lane, 32);
 AT(penstock_lane, name, 0);
 AT(penstock_lane, position, 16);
 
-SIZE(penstock_offer, 56);
+SIZE(penstock_place, 16);
+AT(penstock_place, position, 0);
+AT(penstock_place, part, 8);
+AT(penstock_place, reserved, 12);
+
+SIZE(penstock_offer, 80);
 AT(penstock_offer, struct_size, 0);
 AT(penstock_offer, count, 4);
 AT(penstock_offer, token, 8);
 AT(penstock_offer, lane, 16);
 AT(penstock_offer, events, 48);
+AT(penstock_offer, origin, 56);
+AT(penstock_offer, places, 72);
 
 SIZE(penstock_refusal, 24);
 AT(penstock_refusal, index, 0);
@@ -111,7 +118,7 @@ AT(penstock_durable, refusals, 48);
 AT(penstock_durable, refusal_stride, 56);
 AT(penstock_durable, reserved, 60);
 
-SIZE(penstock_source_host, 56);
+SIZE(penstock_source_host, 64);
 AT(penstock_source_host, struct_size, 0);
 AT(penstock_source_host, max_offer_events, 4);
 AT(penstock_source_host, max_offer_bytes, 8);
@@ -120,6 +127,7 @@ AT(penstock_source_host, lane_opened, 24);
 AT(penstock_source_host, lane_closed, 32);
 AT(penstock_source_host, problem, 40);
 AT(penstock_source_host, fail, 48);
+AT(penstock_source_host, lane_until, 56);
 
 SIZE(penstock_source_instance, 72);
 AT(penstock_source_instance, struct_size, 0);

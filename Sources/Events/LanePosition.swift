@@ -8,9 +8,13 @@ package struct LanePosition: Sendable, Hashable {
     package var lane: String
     /// Up to 64 bytes that only the source understands; empty: the lane is forgotten.
     package var position: [UInt8]
+    /// The last of the events before, if they come from another journal. Stored with them, and never forgotten with
+    /// the lane.
+    package var mark: OriginMark?
 
-    package init(lane: String, position: [UInt8]) {
+    package init(lane: String, position: [UInt8], mark: OriginMark? = nil) {
         self.lane = lane
         self.position = position
+        self.mark = mark
     }
 }

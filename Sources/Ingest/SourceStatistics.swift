@@ -84,6 +84,9 @@ package final class SourceStatistics: Sendable {
         }
     }
 
+    /// Counts events that a source has brought in before.
+    package func skip(duplicates count: Int) { duplicates.add(UInt64(count), ordering: .relaxed) }
+
     func accept(_ count: Int, duplicates: Int = 0) {
         accepted.add(UInt64(count), ordering: .relaxed)
         if duplicates > 0 { self.duplicates.add(UInt64(duplicates), ordering: .relaxed) }

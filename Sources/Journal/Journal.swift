@@ -155,7 +155,7 @@ package final class Journal: Sendable {
         spare = SpareSegment(context, quarantine)
         self.ends = ends
         let lanes = found.lanes?.lanes ?? [:]
-        self.lanes = LaneTable(lanes)
+        self.lanes = LaneTable(found.lanes, segmentSize: context.options.segmentSize)
         recent = RecentCommits(bytes: context.options.queueBytes)
         writerBell = Doorbell()
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0

@@ -16,6 +16,8 @@ import Synchronization
     public let lastPosition: UInt64
     /// CLOCK_MONOTONIC in nanoseconds. After it the host offers the events again.
     public let deadline: Int64
+    /// The events are of a replay or are retried dead letters: live delivery has passed their positions.
+    public let isBackfill: Bool
 
     fileprivate let pointer: BatchPointer
     private let host: Host
@@ -27,6 +29,7 @@ import Synchronization
         firstPosition = unsafe batch.pointee.first_position
         lastPosition = unsafe batch.pointee.last_position
         deadline = unsafe batch.pointee.deadline_ns
+        isBackfill = unsafe batch.pointee.flags & PENSTOCK_BACKFILL != 0
         self.host = host
     }
 

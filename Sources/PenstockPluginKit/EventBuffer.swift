@@ -4,8 +4,15 @@ import CPenstockPlugin
 public struct EventBuffer: Sendable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
+    private var places: [penstock_place] = []
+    /// The id of the journal that stored the events before; nil: none did, or they are repeated on purpose. With it,
+    /// each event is appended with its place, and the host leaves out those that the lane has brought in before.
+    public private(set) var origin: String?
 
     public init() {}
+
+    /// - Parameter origin: a UUID, 8-4-4-4-12 hexadecimal digits.
+    public init(origin: String?) { self.origin = origin }
 
     public init(_ events: some Sequence<String>) { for event in events { append(event) } }
 
@@ -31,10 +38,27 @@ public struct EventBuffer: Sendable {
         ends.append(bytes.count)
     }
 
+    /// Copies the bytes of an event with its place in the journal of `origin`.
+    /// - Parameters:
+    ///   - position, part: the place. Places rise; the host leaves out an event that is not above the one before.
+    public mutating func append(_ event: UnsafeRawBufferPointer, position: UInt64, part: UInt32) {
+        unsafe append(event)
+        places.append(penstock_place(position: position, part: part, reserved: 0))
+    }
+
     /// Keeps the memory for the next events.
-    public mutating func removeAll() {
+    public mutating func removeAll(origin: String? = nil) {
         bytes.removeAll(keepingCapacity: true)
         ends.removeAll(keepingCapacity: true)
+        places.removeAll(keepingCapacity: true)
+        self.origin = origin
+    }
+
+    /// - Parameter body: must not keep the places.
+    func withPlaces<Value>(_ body: (UnsafePointer<penstock_place>?) -> Value) -> Value {
+        // Without an origin, places mean nothing.
+        precondition(origin == nil || places.count == count, "an event of an origin has no place")
+        return unsafe places.withUnsafeBufferPointer { unsafe body($0.baseAddress) }
     }
 
     /// - Parameter body: must not keep the strings.

@@ -1,4 +1,5 @@
 import CPenstockPlugin
+import Glibc
 
 /// The host's services for one source. Any thread.
 ///
@@ -32,10 +33,16 @@ import CPenstockPlugin
                 unsafe lane.position.withUnsafeBytes { position in
                     let position = unsafe penstock_string(
                         data: position.baseAddress?.assumingMemoryBound(to: CChar.self), length: position.count)
-                    var offer = unsafe penstock_offer(
-                        struct_size: UInt32(MemoryLayout<penstock_offer>.size), count: UInt32(clamping: strings.count),
-                        token: token, lane: penstock_lane(name: name, position: position), events: strings.baseAddress)
-                    return unsafe make(&offer)
+                    return unsafe Self.withString(events.origin ?? "") { origin in
+                        unsafe events.withPlaces { places in
+                            var offer = unsafe penstock_offer(
+                                struct_size: UInt32(MemoryLayout<penstock_offer>.size),
+                                count: UInt32(clamping: strings.count), token: token,
+                                lane: penstock_lane(name: name, position: position), events: strings.baseAddress,
+                                origin: origin, places: places)
+                            return unsafe make(&offer)
+                        }
+                    }
                 }
             }
         }
@@ -54,6 +61,18 @@ import CPenstockPlugin
     /// The source no longer reads from this lane.
     public func laneClosed(_ lane: String) {
         unsafe Self.withString(lane) { unsafe source.pointee.lane_closed?(table, $0) }
+    }
+
+    /// A lane that several hosts may read, one at a time, belongs to this host for a time. Call it when the right is
+    /// taken, and whenever it is renewed. The host stores nothing of the lane later, for example after it was stopped
+    /// for a while: it starts the source anew.
+    public func lane(_ lane: String, isOursFor time: Duration) {
+        var now = timespec()
+        unsafe clock_gettime(CLOCK_MONOTONIC, &now)
+        let (seconds, attoseconds) = min(max(time, .zero), .seconds(1 << 30)).components
+        let deadline =
+            (Int64(now.tv_sec) + seconds) * 1_000_000_000 + Int64(now.tv_nsec) + attoseconds / 1_000_000_000
+        unsafe Self.withString(lane) { unsafe source.pointee.lane_until?(table, $0, deadline) }
     }
 
     /// Shows the operator what keeps the source from working; nil: it works. The source goes on trying by itself.

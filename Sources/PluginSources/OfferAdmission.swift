@@ -20,22 +20,30 @@ final class OfferAdmission {
     private let admission: EventAdmission
     private let statistics: SourceStatistics
     private let clock: any Clock
+    private var marks: OriginMarks
     private var lines = OfferLines()
     private var lane = LanePosition(lane: "", position: [])
     /// Refused for another reason than the scan's.
     private var refused: [(index: Int, refusal: Refusal)] = []
 
-    init(source: String, admission: EventAdmission, statistics: SourceStatistics, clock: any Clock) {
+    init(
+        source: String, admission: EventAdmission, statistics: SourceStatistics, marks: OriginMarks, clock: any Clock
+    ) {
         self.source = source
         self.admission = admission
         self.statistics = statistics
+        self.marks = marks
         self.clock = clock
     }
 
-    /// Checks the offer's events.
+    /// Checks the offer's events. Those that the lane has brought in before are left out.
     func scan(_ offer: ReceivedOffer) {
         lane = offer.lane
-        lines.write(offer)
+        let mark = offer.origin.flatMap { marks.mark(of: offer.lane.lane, $0) }
+        lines.write(offer, above: mark)
+        if let origin = offer.origin, let last = offer.places.max(), mark.map({ last > $0 }) ?? true {
+            lane.mark = OriginMark(origin: origin, place: last)
+        }
         refused = lines.refused
         let bytes = lines.bytes
         admission.scan(bytes.span, maximumRefused: .max)
@@ -53,7 +61,10 @@ final class OfferAdmission {
             admission.dropAccepted()
             return append(from: process)
         }
-        if case .queued = outcome { count() }
+        if case .queued(let end) = outcome {
+            marks.note(lane, end: end, durable: admission.durableEnd)
+            count()
+        }
         return outcome
     }
 
@@ -79,6 +90,7 @@ final class OfferAdmission {
     private func count() {
         let bytes = lines.bytes
         admission.settleRefused(bytes.span)
+        if lines.repeated > 0 { statistics.skip(duplicates: lines.repeated) }
         let now = clock.wallClock()
         for (_, refusal) in refused { statistics.refuse(refusal, at: now) }
     }

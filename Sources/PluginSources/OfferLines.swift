@@ -7,12 +7,25 @@ struct OfferLines {
     private(set) var indices: [Int] = []
     /// The events that are no line.
     private(set) var refused: [(index: Int, refusal: Refusal)] = []
+    /// The number of events that were left out.
+    private(set) var repeated = 0
 
-    mutating func write(_ offer: ReceivedOffer) {
+    /// - Parameter mark: leaves out the events that are not above it, nor above the one before; nil: leaves out none.
+    mutating func write(_ offer: ReceivedOffer, above mark: OriginPlace?) {
         bytes.removeAll(keepingCapacity: true)
         indices.removeAll(keepingCapacity: true)
         refused.removeAll(keepingCapacity: true)
+        repeated = 0
+        var last = mark
         for (index, range) in offer.events.enumerated() {
+            if offer.origin != nil {
+                let place = offer.places[index]
+                if let last, place <= last {
+                    repeated += 1
+                    continue
+                }
+                last = place
+            }
             let event = offer.bytes[range]
             // The scanner leaves out such a line without a word.
             guard event.contains(where: { !Self.isSpace($0) }) else {

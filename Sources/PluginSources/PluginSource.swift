@@ -22,12 +22,16 @@ package final class PluginSource: Sendable {
     /// - Parameters:
     ///   - lanes: the position of each lane that the journal holds durably for this source. Called before each start of
     ///     the plugin, on the source's thread.
+    ///   - mark: how far the journal holds durably what a lane has brought in of an origin. Called for each offer with
+    ///     an origin.
     ///   - predecessorEnd: `appendedEnd` of a source of the same name that was stopped before; 0: there was none.
     ///   - inspector: creates the inspector if events are checked before they are stored, on the source's thread.
     ///   - scrubber: creates the scrubber if events are scrubbed before they are stored, on the source's thread.
     package init(
         _ options: PluginSourceOptions, appender: any EventAppender, statistics: SourceStatistics,
-        lanes: @escaping @Sendable () -> [LanePosition], predecessorEnd: UInt64 = 0, telemetry: Telemetry,
+        lanes: @escaping @Sendable () -> [LanePosition],
+        mark: @escaping @Sendable (_ lane: String, _ origin: OriginID) -> OriginPlace? = { _, _ in nil },
+        predecessorEnd: UInt64 = 0, telemetry: Telemetry,
         clock: any Clock = SystemClock(), inspector: @escaping @Sendable () -> (any EventInspector)? = { nil },
         scrubber: @escaping @Sendable () -> (any EventScrubber)? = { nil }
     ) {
@@ -48,7 +52,8 @@ package final class PluginSource: Sendable {
                     source: options.name,
                     admission: EventAdmission(
                         limits: options.events, appender: appender, statistics: statistics, clock: clock,
-                        inspector: inspector(), scrubber: scrubber()), statistics: statistics, clock: clock),
+                        inspector: inspector(), scrubber: scrubber()), statistics: statistics,
+                    marks: OriginMarks(stored: mark), clock: clock),
                 durableEnd: { appender.durableEnd }, lanes: lanes, telemetry: telemetry, clock: clock)
         }
     }

@@ -1,3 +1,4 @@
+import CPenstockPlugin
 import CPluginChannel
 import Events
 import PluginHosting
@@ -7,6 +8,10 @@ struct ReceivedOffer: Sendable {
     /// The plugin's own number for it.
     let token: UInt64
     let lane: LanePosition
+    /// The journal that stored the events before; nil: none did.
+    let origin: OriginID?
+    /// The place of each event in it; none without an origin.
+    let places: [OriginPlace]
     /// Where each event lies in `bytes`, one after the other.
     let events: [Range<Int>]
     /// The message.
@@ -21,19 +26,30 @@ struct ReceivedOffer: Sendable {
         guard body.count >= head else { return nil }
         let offer = PluginProcess.value(of: body, at: 0, as: plugin_offer.self)
         guard offer.count <= PLUGIN_OFFER_EVENTS, offer.name_length <= PLUGIN_LANE_LIMIT,
-            offer.position_length <= PLUGIN_LANE_LIMIT
+            offer.position_length <= PLUGIN_LANE_LIMIT, [0, PLUGIN_ORIGIN_LENGTH].contains(offer.origin_length)
         else { return nil }
-        let lengths = head + Int(offer.count) * MemoryLayout<UInt32>.size
-        let position = lengths + Int(offer.name_length)
-        var place = position + Int(offer.position_length)
-        guard body.count >= place, let name = Self.name(of: body[lengths..<position]) else { return nil }
+        let count = Int(offer.count)
+        let lengths = head + (offer.origin_length > 0 ? count * MemoryLayout<penstock_place>.size : 0)
+        let texts = lengths + count * MemoryLayout<UInt32>.size
+        let position = texts + Int(offer.name_length)
+        let origin = position + Int(offer.position_length)
+        var place = origin + Int(offer.origin_length)
+        guard body.count >= place, let name = Self.name(of: body[texts..<position]) else { return nil }
+        if offer.origin_length > 0 {
+            guard let id = OriginID(body[origin..<place]) else { return nil }
+            self.origin = id
+            places = (0..<count).map { Self.place(of: body, at: head, index: $0) }
+        } else {
+            self.origin = nil
+            places = []
+        }
         let size = body.count - place
         guard size <= (offer.count == 1 ? Int(PLUGIN_OFFER_EVENT_BYTES) : maximumBytes) else { return nil }
-        lane = LanePosition(lane: name, position: Array(body[position..<place]))
+        lane = LanePosition(lane: name, position: Array(body[position..<origin]))
         var events: [Range<Int>] = []
-        events.reserveCapacity(Int(offer.count))
-        for index in 0..<Int(offer.count) {
-            let length = Int(PluginProcess.value(of: body, at: head + index * 4, as: UInt32.self))
+        events.reserveCapacity(count)
+        for index in 0..<count {
+            let length = Int(PluginProcess.value(of: body, at: lengths + index * 4, as: UInt32.self))
             guard length <= body.count - place else { return nil }
             events.append(place..<place + length)
             place += length
@@ -43,6 +59,12 @@ struct ReceivedOffer: Sendable {
         self.events = events
         bytes = body
         cost = UInt64(PLUGIN_OFFER_COST) + UInt64(offer.count) * UInt64(PLUGIN_OFFER_EVENT_COST) + UInt64(size)
+    }
+
+    private static func place(of body: [UInt8], at start: Int, index: Int) -> OriginPlace {
+        let place = PluginProcess.value(
+            of: body, at: start + index * MemoryLayout<penstock_place>.size, as: penstock_place.self)
+        return OriginPlace(position: place.position, part: place.part)
     }
 
     /// The name of a lane; nil: it is none.

@@ -15,6 +15,8 @@ final class SourceReceiver: PluginMessageReceiver {
         /// What the offers cost that are received and not reported as stored.
         var used: UInt64 = 0
         var mayOffer = false
+        /// Until when a lane belongs to this host, by the bytes of its name.
+        var deadlines: [[UInt8]: Instant] = [:]
         /// The reason of the plugin's `fail`.
         var failure: String?
     }
@@ -41,6 +43,14 @@ final class SourceReceiver: PluginMessageReceiver {
     /// Why the plugin says that it cannot go on; nil: it has not.
     var failure: String? { state.withLock { $0.failure } }
 
+    /// Whether a lane may belong to another host by now.
+    func hasExpired(_ lane: String, now: Instant) -> Bool {
+        state.withLock { state in
+            // Most sources have no such lane.
+            !state.deadlines.isEmpty && state.deadlines[Array(lane.utf8)].map { now > $0 } ?? false
+        }
+    }
+
     func permitOffers(_ permitted: Bool) { state.withLock { $0.mayOffer = permitted } }
 
     /// The next offer, in the order in which they came.
@@ -66,7 +76,7 @@ final class SourceReceiver: PluginMessageReceiver {
     func longestMessage(_ type: plugin_channel_type) -> Int? {
         switch type {
         case PLUGIN_OFFER: Int(PLUGIN_CHANNEL_LIMIT)
-        case PLUGIN_LANE_OPENED, PLUGIN_LANE_CLOSED: Int(PLUGIN_LANE_LIMIT)
+        case PLUGIN_LANE_OPENED, PLUGIN_LANE_CLOSED, PLUGIN_LANE_UNTIL: Int(PLUGIN_LANE_LIMIT)
         case PLUGIN_PROBLEM, PLUGIN_FAIL: Int(PLUGIN_CHANNEL_REASON_LIMIT)
         default: nil
         }
@@ -86,6 +96,10 @@ final class SourceReceiver: PluginMessageReceiver {
         case PLUGIN_LANE_CLOSED:
             guard let name = ReceivedOffer.name(of: body) else { return false }
             board.close(name)
+        case PLUGIN_LANE_UNTIL:
+            guard ReceivedOffer.name(of: body) != nil, setDeadline(of: body, Int64(bitPattern: token)) else {
+                return false
+            }
         case PLUGIN_PROBLEM:
             let problem = body.isEmpty ? nil : Self.text(body)
             if board.set(problem: problem) {
@@ -101,6 +115,15 @@ final class SourceReceiver: PluginMessageReceiver {
     }
 
     func processEnded() { bell.ring() }
+
+    /// - Returns: false if there are too many lanes.
+    private func setDeadline(of lane: [UInt8], _ nanoseconds: Int64) -> Bool {
+        state.withLock { state in
+            guard state.deadlines[lane] != nil || state.deadlines.count < OpenLanes.limit else { return false }
+            state.deadlines[lane] = Instant(nanoseconds: nanoseconds)
+            return true
+        }
+    }
 
     /// - Returns: false if the plugin may not offer now, or the offer passes the window.
     private func queue(_ offer: ReceivedOffer) -> Bool {

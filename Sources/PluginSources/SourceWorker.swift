@@ -166,7 +166,7 @@ final class SourceWorker {
             if let reason = receiver.failure { throw PluginError(.failed, "the plugin gave up: \(reason)") }
             let reported = try report(source, receiver)
             if isStopping { return }
-            let mayContinue = appendOffers(from: receiver, source.process.id)
+            let mayContinue = try appendOffers(from: receiver, source.process.id)
             control.await(end: appended.nextEnd)
             if reported || mayContinue || (appended.nextEnd.map { $0 <= durableEnd() } ?? false) { continue }
             source.process.renewBudget(clock.now())
@@ -179,7 +179,7 @@ final class SourceWorker {
         try source.stop(within: limit)
         receiver.permitOffers(false)
         // What the journal does not take at once, the plugin's sender still has.
-        while appendOffers(from: receiver, source.process.id) {}
+        while try appendOffers(from: receiver, source.process.id) {}
         while let end = appended.nextEnd {
             control.await(end: end)
             if try report(source, receiver) { continue }
@@ -212,7 +212,8 @@ final class SourceWorker {
 
     /// Appends offers, in order.
     /// - Returns: whether the journal takes more, and there may be more.
-    private func appendOffers(from receiver: SourceReceiver, _ process: Int32) -> Bool {
+    /// - Throws: an offer has come too late. A new process begins where the journal's positions are.
+    private func appendOffers(from receiver: SourceReceiver, _ process: Int32) throws(PluginError) -> Bool {
         for _ in 0..<Self.turn {
             if scanned == nil {
                 guard let offer = receiver.takeOffer() else { return false }
@@ -222,6 +223,10 @@ final class SourceWorker {
                 return false
             }
             guard let offer = scanned else { return false }
+            if receiver.hasExpired(offer.lane.lane, now: clock.now()) {
+                throw PluginError(
+                    .failed, "an offer was not stored in time, and another host may read \(offer.lane.lane) by now")
+            }
             let hasWaited = nextAttempt.map { clock.now() >= $0 } ?? false
             control.forgetRoom()
             switch admission.append(from: process) {

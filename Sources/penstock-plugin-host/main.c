@@ -177,7 +177,7 @@ static void deliver(uint64_t token, const char *body, size_t size) {
     *batch = (penstock_batch){
         .struct_size = sizeof *batch, .count = request.count, .token = token, .deadline_ns = request.deadline_ns,
         .first_position = request.first_position, .last_position = request.last_position,
-        .events = slots[request.slot].memory, .event_stride = request.stride};
+        .events = slots[request.slot].memory, .event_stride = request.stride, .flags = request.flags};
     expect_outcomes(token, request.count);
     int32_t status = instance.deliver(instance.context, batch, error, sizeof error);
     if (status != PENSTOCK_OK) expect_no_outcomes(token);

@@ -46,6 +46,10 @@ static const char *problem_of(const penstock_offer *offer, uint64_t *bytes) {
     if (offer->count > 0 && !offer->events) return "the offer has a count of events, but no events";
     if (offer->lane.position.length > PLUGIN_LANE_LIMIT) return "the position has more than 64 bytes";
     if (offer->lane.position.length > 0 && !offer->lane.position.data) return "the position's data is NULL";
+    if (offer->origin.length > 0) {
+        if (offer->origin.length != PLUGIN_ORIGIN_LENGTH || !offer->origin.data) return "the origin is not a UUID";
+        if (offer->count > 0 && !offer->places) return "the offer has an origin, but no places";
+    }
     *bytes = 0;
     for (uint32_t i = 0; i < offer->count; i++) {
         if (offer->events[i].length > PLUGIN_OFFER_EVENT_BYTES) return "an event has more than 16 MiB less 1 KiB";
@@ -56,15 +60,19 @@ static const char *problem_of(const penstock_offer *offer, uint64_t *bytes) {
     return NULL;
 }
 
-/* Writes the offer's body: the lengths of its events, the lane's name, the position, the events. Returns whether the
- * events still have `size` bytes with them: another thread of the plugin may change them. */
+/* Writes the offer's body: the events' places and lengths, the lane's name, the position, the origin, the events.
+ * Returns whether the events still have `size` bytes with them: another thread of the plugin may change them. */
 static bool write_body(char *body, size_t size, const penstock_offer *offer, const char *name, plugin_offer head) {
-    uint32_t *lengths = (uint32_t *)(void *)body;
-    char *next = body + head.count * sizeof *lengths, *end = body + size;
+    size_t places = head.origin_length > 0 ? head.count * sizeof *offer->places : 0;
+    if (places > 0) memcpy(body, offer->places, places);
+    uint32_t *lengths = (uint32_t *)(void *)(body + places);
+    char *next = body + places + head.count * sizeof *lengths, *end = body + size;
     memcpy(next, name, head.name_length);
     next += head.name_length;
     if (head.position_length > 0) memcpy(next, offer->lane.position.data, head.position_length);
     next += head.position_length;
+    if (head.origin_length > 0) memcpy(next, offer->origin.data, head.origin_length);
+    next += head.origin_length;
     for (uint32_t i = 0; i < head.count; i++) {
         penstock_string event = offer->events[i];
         if (event.length > (size_t)(end - next)) return false;
@@ -103,8 +111,10 @@ static int32_t copy_and_send(const penstock_offer *offer, const char **problem) 
         *problem = "the lane's name must have 1 to 64 bytes of UTF-8 without control characters";
     }
     if (*problem) return PENSTOCK_FAILED;
-    plugin_offer head = {offer->count, (uint32_t)offer->lane.name.length, (uint32_t)offer->lane.position.length};
-    size_t size = head.count * sizeof(uint32_t) + head.name_length + head.position_length + bytes;
+    plugin_offer head = {offer->count, (uint32_t)offer->lane.name.length, (uint32_t)offer->lane.position.length,
+                         (uint32_t)offer->origin.length};
+    size_t each = sizeof(uint32_t) + (head.origin_length > 0 ? sizeof *offer->places : 0);
+    size_t size = head.count * each + head.name_length + head.position_length + head.origin_length + bytes;
     char *body = malloc(size);
     if (!body) end_process("out of memory");
     int32_t answer = PENSTOCK_FAILED;
@@ -146,6 +156,13 @@ static void lane_closed(const penstock_host *host, penstock_string lane) {
     send_lane(PLUGIN_LANE_CLOSED, lane);
 }
 
+static void lane_until(const penstock_host *host, penstock_string lane, int64_t deadline_ns) {
+    (void)host;
+    char name[PLUGIN_LANE_LIMIT];
+    if (!copy_name(lane, name)) end_process("lane_until: the lane's name is not valid");
+    send_message(PLUGIN_LANE_UNTIL, (uint64_t)deadline_ns, &(struct iovec){name, lane.length}, 1);
+}
+
 static void send_text(uint32_t type, const char *text) {
     size_t length = text ? strnlen(text, PLUGIN_CHANNEL_REASON_LIMIT) : 0;
     send_message(type, 0, &(struct iovec){(void *)(uintptr_t)text, length}, 1);
@@ -168,6 +185,6 @@ const penstock_source_host *make_source_host(uint64_t window_bytes, uint32_t off
     host = (penstock_source_host){
         .struct_size = sizeof host, .max_offer_events = PLUGIN_OFFER_EVENTS, .max_offer_bytes = offer_bytes,
         .offer = offer_events, .lane_opened = lane_opened, .lane_closed = lane_closed, .problem = problem,
-        .fail = fail};
+        .fail = fail, .lane_until = lane_until};
     return &host;
 }

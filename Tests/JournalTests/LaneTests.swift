@@ -246,8 +246,8 @@ import Testing
         let journal = try rig.open()
         defer { journal.stop() }
         // A batch of an application holds at most 8 KiB in segments of this size.
-        try append(journal, (0..<40).map { event($0, size: 1000) }, lane: lane("a", 40))
-        #expect(try readAll(journal).count == 40)
+        try append(journal, (0..<36).map { event($0, size: 1000) }, lane: lane("a", 36))
+        #expect(try readAll(journal).count == 36)
         guard
             case .refused(let refusal) = offer(
                 journal, (0..<60).map { event($0, size: 1000) }, lane: lane("a", 100))
@@ -256,6 +256,6 @@ import Testing
             return
         }
         #expect(refusal.reason == .tooLarge)
-        #expect(journal.lanes(of: "app") == [lane("a", 40)])
+        #expect(journal.lanes(of: "app") == [lane("a", 36)])
     }
 }

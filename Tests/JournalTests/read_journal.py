@@ -6,6 +6,7 @@ usage: read_journal.py DIRECTORY                  one line per event: position, 
        read_journal.py --json DIRECTORY NAME      dead letters of the destination whose directory is NAME
        read_journal.py --cursors DIRECTORY        one line per destination: name, position, ranges settled above it
        read_journal.py --lanes DIRECTORY          one line per lane: source, name, position in hexadecimal
+       read_journal.py --marks DIRECTORY          one line per mark: source, lane, origin, position, part
 """
 import datetime
 import json
@@ -206,6 +207,29 @@ def lanes(directory):
     return sorted((key, position) for key, (_, position) in known.items() if position)
 
 
+def marks(directory):
+    """The mark of each lane and origin: ((source, lane, origin), (position, part)). Ignores the chain of lanes."""
+    known = {}
+    for _, fields, payload in files(directory, read_uuid(directory)):
+        if fields[2] == 6:
+            known, place = {}, 0
+            while place + 8 <= len(payload):
+                count, source, name = struct.unpack_from("<IHH", payload, place)
+                texts = payload[place + 8:place + 8 + source + name].decode()
+                place += 8 + padded(source + name)
+                for _ in range(count):
+                    high, low, position, _, part = struct.unpack_from("<QQQQI", payload, place)
+                    known[texts[:source], texts[source:], f"{high:016x}{low:016x}"] = (position, part)
+                    place += 40
+        elif fields[2] == 1 and fields[3] & 2:
+            _, name, position = struct.unpack_from("<QII", payload, len(payload) - 16)
+            start = len(payload) - 16 - padded(name + position)
+            high, low, *mark = struct.unpack_from("<QQQI", payload, start - 32)
+            key = payload[:fields[12]].decode(), payload[start:start + name].decode(), f"{high:016x}{low:016x}"
+            known[key] = max(known.get(key, (0, 0)), tuple(mark))
+    return sorted(known.items())
+
+
 def rfc3339(time):
     seconds, rest = divmod(time, 1_000_000_000)
     digits, unit = next((d, 10 ** (9 - d)) for d in (3, 6, 9) if rest % 10 ** (9 - d) == 0)
@@ -220,6 +244,9 @@ def main(arguments):
     elif arguments[0] == "--lanes":
         for (source, name), position in lanes(arguments[1]):
             print(source, name, position.hex())
+    elif arguments[0] == "--marks":
+        for key, mark in marks(arguments[1]):
+            print(*key, *mark)
     elif arguments[0] != "--json":
         for position, time, source, _, event in events(arguments[0]):
             print(position, time, source, event.decode())

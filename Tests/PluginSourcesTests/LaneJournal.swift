@@ -15,11 +15,13 @@ final class LaneJournal: EventAppender {
     private struct State {
         var entries: [Entry] = []
         var lanes: [String: [UInt8]] = [:]
+        var marks: [String: [OriginID: OriginPlace]] = [:]
         /// Grows with each append, so that a position alone has an end, too.
         var end: UInt64 = 0
         var durableEnd: UInt64 = 0
         /// The positions that a start of the plugin sees.
         var durableLanes: [String: [UInt8]] = [:]
+        var durableMarks: [String: [OriginID: OriginPlace]] = [:]
         var isHeld = false
         var isBusy = false
         var refusal: Refusal?
@@ -45,6 +47,7 @@ final class LaneJournal: EventAppender {
             if let refusal = state.refusal, refusal.reason != .tooLarge || !texts.isEmpty { return .refused(refusal) }
             state.entries += texts.map { Entry(json: $0, origin: origin, lane: lane?.lane ?? "") }
             if let lane { state.lanes[lane.lane] = lane.position }
+            if let lane, let mark = lane.mark { state.marks[lane.lane, default: [:]][mark.origin] = mark.place }
             state.end += UInt64(texts.count) + 1
             return .queued(end: state.end)
         }
@@ -59,6 +62,7 @@ final class LaneJournal: EventAppender {
             guard !state.isHeld, state.durableEnd < state.end else { return false }
             state.durableEnd = state.end
             state.durableLanes = state.lanes
+            state.durableMarks = state.marks
             return true
         }
     }
@@ -71,6 +75,10 @@ final class LaneJournal: EventAppender {
     var count: Int { state.withLock { $0.entries.count } }
     func position(_ lane: String) -> String? {
         state.withLock { $0.durableLanes[lane] }.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    func mark(_ lane: String, _ origin: OriginID) -> OriginPlace? {
+        state.withLock { $0.durableMarks[lane]?[origin] }
     }
 
     var lanes: [LanePosition] {

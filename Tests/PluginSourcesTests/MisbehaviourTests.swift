@@ -68,7 +68,7 @@ import Testing
 
     @Test(arguments: [
         "raw_garbage", "raw_short", "raw_name", "raw_length", "raw_count", "raw_complete", "raw_reply", "raw_lane",
-        "raw_long", "raw_early", "raw_window",
+        "raw_long", "raw_until", "raw_early", "raw_window",
     ])
     func `a message that the protocol does not allow ends the process`(mode: String) throws {
         let stage = try SourceStage(#"{"mode":"\#(mode)"}"#, in: directory)

@@ -1,3 +1,4 @@
+import CPenstockPlugin
 import CPluginChannel
 import Events
 import Foundation
@@ -10,20 +11,25 @@ import Testing
 @Suite struct OfferTests {
     private static func body(
         _ events: [String], lane: String = "a", position: [UInt8] = [1], count: UInt32? = nil, name: UInt32? = nil,
-        positionLength: UInt32? = nil, lengths: [UInt32]? = nil
+        positionLength: UInt32? = nil, lengths: [UInt32]? = nil, origin: String = "", originLength: UInt32? = nil,
+        places: [(UInt64, UInt32)] = []
     ) -> [UInt8] {
         var body = PluginProcess.bytes(
             of: plugin_offer(
                 count: count ?? UInt32(events.count), name_length: name ?? UInt32(lane.utf8.count),
-                position_length: positionLength ?? UInt32(position.count)))
+                position_length: positionLength ?? UInt32(position.count),
+                origin_length: originLength ?? UInt32(origin.utf8.count)))
+        for (position, part) in places {
+            body += PluginProcess.bytes(of: penstock_place(position: position, part: part, reserved: 0))
+        }
         for length in lengths ?? events.map({ UInt32($0.utf8.count) }) { body += PluginProcess.bytes(of: length) }
-        return body + lane.utf8 + position + events.flatMap(\.utf8)
+        return body + lane.utf8 + position + origin.utf8 + events.flatMap(\.utf8)
     }
 
     private static func lines(_ events: [String]) -> OfferLines? {
         var lines = OfferLines()
         guard let offer = ReceivedOffer(token: 1, body(events)) else { return nil }
-        lines.write(offer)
+        lines.write(offer, above: nil)
         return lines
     }
 
@@ -34,6 +40,50 @@ import Testing
         #expect(offer.lane == LanePosition(lane: "é", position: [0, 255]))
         #expect(offer.events.map { String(decoding: offer.bytes[$0], as: UTF8.self) } == ["{}", "", "[1]"])
         #expect(offer.cost == 256 + 3 * 64 + 5)
+    }
+
+    private static let edge = "0190163d-8694-4b1a-9b7c-2f3e4d5c6b7A"
+
+    @Test func `an offer with an origin has a place for each event`() throws {
+        let places: [(UInt64, UInt32)] = [(0, 0), (.max, .max)]
+        let offer = try #require(
+            ReceivedOffer(token: 1, Self.body(["{}", "[1]"], position: [0, 255], origin: Self.edge, places: places)))
+        #expect(offer.origin == OriginID(high: 0x0190_163d_8694_4b1a, low: 0x9b7c_2f3e_4d5c_6b7a))
+        #expect(offer.places == places.map { OriginPlace(position: $0.0, part: $0.1) })
+        #expect(offer.lane == LanePosition(lane: "a", position: [0, 255]))
+        #expect(offer.events.map { String(decoding: offer.bytes[$0], as: UTF8.self) } == ["{}", "[1]"])
+        let empty = try #require(ReceivedOffer(token: 1, Self.body([], origin: Self.edge)))
+        #expect(empty.origin != nil && empty.places.isEmpty)
+    }
+
+    @Test(arguments: [
+        "", "0190163d-8694-4b1a-9b7c-2f3e4d5c6b7", "0190163d_8694-4b1a-9b7c-2f3e4d5c6b7a",
+        "0190163d-8694-4b1a-9b7c-2f3e4d5c6b7g", "0190163d86944b1a9b7c2f3e4d5c6b7a----",
+    ])
+    func `an origin that is no UUID is refused`(origin: String) {
+        let body = Self.body(["{}"], origin: origin, originLength: 36, places: [(1, 0)])
+        #expect(ReceivedOffer(token: 1, body) == nil)
+    }
+
+    @Test(arguments: [1, 35, 37, UInt32.max])
+    func `an origin of another length is refused`(length: UInt32) {
+        let body = Self.body(["{}"], origin: Self.edge, originLength: length, places: [(1, 0)])
+        #expect(ReceivedOffer(token: 1, body) == nil)
+    }
+
+    @Test func `events that are not above the mark, nor above the one before, are left out`() throws {
+        let places: [(UInt64, UInt32)] = [(1, 0), (2, 0), (2, 1), (2, 1), (3, 0), (1, 9), (.max, .max), (0, 0)]
+        let events = (0..<places.count).map { "[\($0)]" }
+        let offer = try #require(ReceivedOffer(token: 1, Self.body(events, origin: Self.edge, places: places)))
+        var lines = OfferLines()
+        for (mark, expected) in [
+            (nil, [0, 1, 2, 4, 6]), (OriginPlace(position: 2, part: 0), [2, 4, 6]),
+            (OriginPlace(position: .max, part: .max), []), (OriginPlace(position: 0, part: 0), [0, 1, 2, 4, 6]),
+        ] {
+            lines.write(offer, above: mark)
+            #expect(lines.indices == expected)
+            #expect(lines.repeated == places.count - expected.count)
+        }
     }
 
     @Test(arguments: [0, 2, 65, 1001, 0x7FFF_FFFF, 0x8000_0000, UInt32.max - 1, UInt32.max])
@@ -77,7 +127,7 @@ import Testing
             body.removeLast(Int.random(in: 0...3, using: &random))
             guard let offer = ReceivedOffer(token: 1, body) else { continue }
             var lines = OfferLines()
-            lines.write(offer)
+            lines.write(offer, above: nil)
             #expect(lines.indices.count + lines.refused.count == offer.events.count)
             #expect(lines.bytes.count(where: { $0 == 0x0A }) == lines.indices.count)
         }

@@ -45,6 +45,29 @@ import Testing
         #expect(stage.lines.filter { !$0.hasPrefix("info") }.isEmpty, "\(stage.lines)")
     }
 
+    @Test func `events of an origin are stored once, however often they come`() throws {
+        let journal = LaneJournal()
+        for round in 0..<3 {
+            let stage = try SourceStage(
+                #"{"mode":"origin","lanes":2,"events":1000,"batch":30}"#, in: directory, journal: journal)
+            #expect(pluginEventually { stage.counter("durable") == 68 })
+            #expect(stage.hasAll(lanes: 2, events: 1000))
+            let numbers = stage.statistics.snapshot()
+            #expect(numbers.accepted == (round == 0 ? 2000 : 0) && numbers.duplicates == (round == 0 ? 0 : 2000))
+            stage.stop()
+        }
+        let origin = try #require(OriginID("0190163d-8694-4b1a-9b7c-2f3e4d5c6b7a".utf8))
+        #expect(journal.mark("lane-1", origin) == OriginPlace(position: 499, part: 1))
+    }
+
+    /// What a stage does whose host was stopped for longer than the right to read a lane.
+    @Test func `nothing is stored of a lane that may belong to another host`() throws {
+        let stage = try SourceStage(#"{"mode":"expires","events":10}"#, in: directory)
+        #expect(pluginEventually { stage.source.status.restarts >= 2 })
+        #expect(stage.reason?.contains("another host may read lane-0 by now") == true)
+        #expect(stage.journal.count == 0)
+    }
+
     @Test func `a process that is killed ten times neither loses nor repeats an event`() throws {
         let stage = try SourceStage(#"{"lanes":3,"events":30000,"batch":7,"size":100}"#, in: directory) {
             $0.window = 200_000
@@ -118,7 +141,7 @@ import Testing
     @Test func `an offer that is no offer fails and says why`() throws {
         let stage = try SourceStage(#"{"mode":"wrong"}"#, in: directory)
         #expect(pluginEventually { stage.counter("durable") == 1 })
-        #expect(stage.counter("failed") == 25)
+        #expect(stage.counter("failed") == 28)
         #expect(stage.counter("taken") == 1)
         #expect(stage.source.status.state == .up)
         let lane = try #require(stage.source.status.lanes.first)

@@ -40,6 +40,7 @@ final class SourceStage {
         adjust(&options)
         let source = PluginSource(
             options, appender: journal, statistics: statistics, lanes: { journal.lanes },
+            mark: { journal.mark($0, $1) },
             telemetry: telemetry, clock: clock)
         self.source = source
         committing = try WorkerThread(trying: "commit") { [isDone] in

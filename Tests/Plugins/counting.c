@@ -49,16 +49,23 @@ static void harm(const instance *it, const char *function) {
 
 static penstock_string string(const char *text) { return (penstock_string){text, strlen(text)}; }
 
-static int32_t offer(instance *it, penstock_string name, penstock_string position, const penstock_string *events,
-                     uint32_t count, uint64_t token) {
-    const penstock_offer offer = {
-        .struct_size = sizeof offer, .count = count, .token = token, .lane = {name, position}, .events = events};
+static int32_t make(instance *it, const penstock_offer *offer) {
     char error[256] = "";
-    int32_t answer = it->source->offer(it->host, &offer, error, sizeof error);
+    int32_t answer = it->source->offer(it->host, offer, error, sizeof error);
     it->host->counter_add(it->host, answer == PENSTOCK_OK ? "taken" : answer == PENSTOCK_BUSY ? "busy" : "failed", 1);
     if (answer == PENSTOCK_FAILED) it->host->log(it->host, PENSTOCK_LOG_WARNING, error, NULL, 0);
     return answer;
 }
+
+static int32_t offer(instance *it, penstock_string name, penstock_string position, const penstock_string *events,
+                     uint32_t count, uint64_t token) {
+    const penstock_offer offer = {
+        .struct_size = sizeof offer, .count = count, .token = token, .lane = {name, position}, .events = events};
+    return make(it, &offer);
+}
+
+/* The id of a journal that stored the events before. */
+static const char *const edge = "0190163d-8694-4b1a-9b7c-2f3e4d5c6b7a";
 
 static int should_stop(instance *it) {
     pthread_mutex_lock(&it->lock);
@@ -87,8 +94,20 @@ static int offer_next(instance *it, long lane) {
         place += length;
     }
     snprintf(position, sizeof position, "%ld", it->next[lane] + count);
-    int32_t answer = offer(it, string(name), string(position), it->list, (uint32_t)count,
-        (uint64_t)lane << 32 | (uint64_t)(it->next[lane] + count));
+    penstock_offer next = {
+        .struct_size = sizeof next, .count = (uint32_t)count, .lane = {string(name), string(position)},
+        .token = (uint64_t)lane << 32 | (uint64_t)(it->next[lane] + count), .events = it->list};
+    penstock_place places[1000];
+    if (is(it, "origin")) {
+        /* Two parts at each position. */
+        for (long i = 0; i < count; i++) {
+            places[i] = (penstock_place){(uint64_t)(it->next[lane] + i) / 2, (uint32_t)(it->next[lane] + i) % 2, 0};
+        }
+        next.origin = string(edge);
+        next.places = places;
+    }
+    if (is(it, "expires")) it->source->lane_until(it->host, string(name), 1);
+    int32_t answer = make(it, &next);
     /* The host has to have copied them. */
     memset(it->text, 'x', (size_t)(place - it->text));
     if (answer == PENSTOCK_OK) it->next[lane] += count;
@@ -157,6 +176,16 @@ static void offer_wrong(instance *it) {
     offer(it, string("a"), string("1"), list, 2, 11);
     free(many);
     free(list);
+    const penstock_place place = {1, 0, 0};
+    penstock_offer odd = {
+        .struct_size = sizeof odd, .count = 1, .token = 13, .lane = {string("a"), string("1")}, .events = &good,
+        .origin = string(edge)};
+    make(it, &odd);
+    odd.places = &place;
+    odd.origin.length = 35;
+    make(it, &odd);
+    odd.origin = (penstock_string){NULL, 36};
+    make(it, &odd);
     const penstock_offer small = {.struct_size = 48, .lane = {string("a"), string("1")}};
     char error[4] = "abc";
     if (it->source->offer(it->host, &small, error, sizeof error) == PENSTOCK_FAILED && error[3] == 0) {
@@ -173,7 +202,7 @@ static void offer_wrong(instance *it) {
 static void *misuse_channel(void *context) {
     instance *it = context;
     if (is(it, "raw_window")) {
-        for (int i = 0; i < 1000; i++) write_offer(17 + 100000, 1, "a", 100000);
+        for (int i = 0; i < 1000; i++) write_offer(21 + 100000, 1, "a", 100000);
     }
     if (is(it, "raw_garbage")) {
         char garbage[4096];
@@ -181,12 +210,13 @@ static void *misuse_channel(void *context) {
         write_raw(garbage, sizeof garbage);
     }
     if (is(it, "raw_short") || is(it, "raw_early")) write_offer(8, 1, "a", 1);
-    if (is(it, "raw_name")) write_offer(17, 1, "\n", 0);
-    if (is(it, "raw_length")) write_offer(17 + 10, 1, "a", 11);
-    if (is(it, "raw_count")) write_offer(17, UINT32_MAX, "a", 0);
+    if (is(it, "raw_name")) write_offer(21, 1, "\n", 0);
+    if (is(it, "raw_length")) write_offer(21 + 10, 1, "a", 11);
+    if (is(it, "raw_count")) write_offer(21, UINT32_MAX, "a", 0);
     if (is(it, "raw_complete")) write_raw((const uint32_t[]){33, 0, 1, 0}, 16);
     if (is(it, "raw_reply")) write_raw((const uint32_t[]){32, 0, 1, 0}, 16);
     if (is(it, "raw_lane")) write_raw((const uint32_t[]){39, 0, 1, 0}, 16);
+    if (is(it, "raw_until")) write_raw((const uint32_t[]){43, 0, 1, 0}, 16);
     if (is(it, "raw_long")) write_raw((const uint32_t[]){41, 1 << 20, 1, 0}, 16);
     for (;;) pause();
     return NULL;
@@ -259,7 +289,7 @@ static int32_t test_start(void *context, const penstock_lane *lanes, uint32_t co
         memcpy(name, lane->name.data, lane->name.length);
         memcpy(position, lane->position.data, lane->position.length);
         long number = 0;
-        if (!is(it, "forgets") && sscanf(name, "lane-%ld", &number) == 1 && number >= 0 && number < MAX_LANES) {
+        if (!is(it, "forgets") && !is(it, "origin") && sscanf(name, "lane-%ld", &number) == 1 && number >= 0 && number < MAX_LANES) {
             it->next[number] = it->stored[number] = atol(position);
         }
     }

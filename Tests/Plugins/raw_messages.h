@@ -19,10 +19,10 @@ static void write_raw(const void *bytes, size_t size) {
 
 static void write_offer(uint32_t length, uint32_t count, const char *name, uint32_t event) {
     char *body = calloc(1, length);
-    const uint32_t head[] = {count, (uint32_t)strlen(name), 0, event};
+    const uint32_t head[] = {count, (uint32_t)strlen(name), 0, 0, event};
     if (!body) abort();
     memcpy(body, head, length < sizeof head ? length : sizeof head);
-    if (length > 16) memcpy(body + 16, name, strlen(name));
+    if (length > 20) memcpy(body + 20, name, strlen(name));
     const uint32_t header[] = {38, length, 1, 0};
     write_raw(header, sizeof header);
     write_raw(body, length);

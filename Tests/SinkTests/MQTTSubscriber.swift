@@ -1,5 +1,6 @@
 import CMosquitto
 import Foundation
+import PenstockPluginKit
 import PluginTesting
 import Synchronization
 
@@ -18,6 +19,8 @@ import Synchronization
     private let handle: OpaquePointer
     private let received = Mutex<[Message]>([])
     private let isReady = Mutex(false)
+    private let isStopping = StopFlag()
+    private var thread: JoinableThread?
 
     var messages: [Message] { received.withLock { $0 } }
     var positions: [UInt64] { messages.compactMap(\.position) }
@@ -31,21 +34,39 @@ import Synchronization
         unsafe mosquitto_int_option(handle, MOSQ_OPT_RECEIVE_MAXIMUM, 65535)
         unsafe mosquitto_message_v5_callback_set(handle, arrived)
         unsafe mosquitto_subscribe_callback_set(handle, subscribed)
-        guard unsafe mosquitto_connect(handle, "127.0.0.1", Int32(broker.port), 60) == 0 else {
-            throw TestProblem(description: "cannot connect to port \(broker.port)")
+        guard unsafe mosquitto_connect(handle, "127.0.0.1", Int32(broker.port), 60) == 0,
+            unsafe mosquitto_subscribe(handle, nil, topic, 1) == 0
+        else { throw TestProblem(description: "cannot connect to port \(broker.port)") }
+        let client = unsafe Client(handle: handle)
+        thread = JoinableThread { [isStopping] in client.run { isStopping.isSet } }
+        guard pluginEventually({ self.isReady.withLock { $0 } }) else {
+            throw TestProblem(description: "cannot subscribe at port \(broker.port)")
         }
-        guard unsafe mosquitto_socket(handle) < FD_SETSIZE else {
-            throw TestProblem(description: "the tests have too many open files for libmosquitto, which uses select(2)")
-        }
-        guard unsafe mosquitto_subscribe(handle, nil, topic, 1) == 0, unsafe mosquitto_loop_start(handle) == 0,
-            pluginEventually({ self.isReady.withLock { $0 } })
-        else { throw TestProblem(description: "cannot subscribe at port \(broker.port)") }
     }
 
     deinit {
+        isStopping.set()
+        thread?.join()
         unsafe mosquitto_disconnect(handle)
-        unsafe mosquitto_loop_stop(handle, true)
         unsafe mosquitto_destroy(handle)
+    }
+
+    /// Serves the connection with poll(2): the library's own loop uses select(2), and the tests may have more than 1024
+    /// files open.
+    @safe private struct Client: @unchecked Sendable {
+        let handle: OpaquePointer
+
+        func run(until isStopping: () -> Bool) {
+            while !isStopping() {
+                let wanted = unsafe mosquitto_want_write(handle) ? POLLIN | POLLOUT : POLLIN
+                var socket = pollfd(fd: unsafe mosquitto_socket(handle), events: Int16(wanted), revents: 0)
+                guard socket.fd >= 0 else { return }
+                unsafe poll(&socket, 1, 20)
+                if Int32(socket.revents) & ~POLLOUT != 0 { unsafe mosquitto_loop_read(handle, 1) }
+                unsafe mosquitto_loop_write(handle, 1)
+                unsafe mosquitto_loop_misc(handle)
+            }
+        }
     }
 
     /// Waits for this many messages.
@@ -98,4 +119,13 @@ private func arrived(
     let payload = unsafe String(decoding: bytes, as: UTF8.self)
     unsafe subscriber(object)?.add(
         MQTTSubscriber.Message(topic: topic, payload: payload, retained: isRetained, properties: found))
+}
+
+/// Ends a thread.
+private final class StopFlag: Sendable {
+    private let value = Atomic(false)
+
+    var isSet: Bool { value.load(ordering: .acquiring) }
+
+    func set() { value.store(true, ordering: .releasing) }
 }

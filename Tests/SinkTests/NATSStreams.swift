@@ -4,6 +4,31 @@ import PluginTesting
 
 // What the tests of the source do with streams, consumers and leases.
 extension NATSClient {
+    /// Publishes one message, and waits until the stream has it.
+    func publish(_ subject: String, _ text: String, _ headers: [String: String]) throws {
+        var message: OpaquePointer?
+        unsafe natsMsg_Create(&message, subject, nil, text, Int32(text.utf8.count))
+        defer { unsafe natsMsg_Destroy(message) }
+        for (name, value) in headers { unsafe natsMsgHeader_Set(message, name, value) }
+        guard unsafe js_PublishMsg(nil, context, message, nil, nil) == NATS_OK else {
+            throw TestProblem(description: "a message for \(subject) cannot be published")
+        }
+    }
+
+    /// Publishes the last messages of a stream again, as a broker may deliver them again: without their ids.
+    func republish(_ stream: String, last count: UInt64) throws {
+        guard let sequences = try self.stream(stream).sequences else { return }
+        for sequence in max(sequences.lowerBound, sequences.upperBound - count + 1)...sequences.upperBound {
+            var message: OpaquePointer?
+            defer { unsafe natsMsg_Destroy(message) }
+            unsafe js_GetMsg(&message, context, stream, sequence, nil, nil)
+            unsafe natsMsgHeader_Delete(message, "Nats-Msg-Id")
+            guard unsafe js_PublishMsg(nil, context, message, nil, nil) == NATS_OK else {
+                throw TestProblem(description: "message \(sequence) cannot be published again")
+            }
+        }
+    }
+
     struct Consumer: Equatable {
         var floor: UInt64
         var delivered: UInt64

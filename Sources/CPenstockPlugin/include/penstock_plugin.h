@@ -117,6 +117,9 @@ typedef struct penstock_event {
     uint32_t reserved;
 } penstock_event;
 
+/* Flags of a batch. Ignore unknown ones. */
+#define PENSTOCK_BACKFILL 1u /* a replay, or retried dead letters: live delivery has passed these positions */
+
 /* A batch of events in journal order. If deliver returns PENSTOCK_OK, the batch and everything that it points to stay
  * valid and unchanged until host->complete has returned for its token; otherwise until deliver returns. */
 typedef struct penstock_batch {
@@ -135,7 +138,8 @@ typedef struct penstock_batch {
     const penstock_event *events;
     /* The distance from one event to the next, in bytes. */
     uint32_t event_stride;
-    uint32_t reserved;
+    /* Since version 1.1: PENSTOCK_BACKFILL. */
+    uint32_t flags;
 } penstock_batch;
 
 /* Event number i of a batch; i < batch->count. */
@@ -309,6 +313,14 @@ typedef struct penstock_lane {
     penstock_string position; /* at most 64 bytes; none: the lane is forgotten */
 } penstock_lane;
 
+/* Where an event was stored before: its position in the journal of another host, and its part there (as in
+ * penstock_event). This struct never grows. */
+typedef struct penstock_place {
+    uint64_t position;
+    uint32_t part;
+    uint32_t reserved;
+} penstock_place;
+
 /* Events of one lane. */
 typedef struct penstock_offer {
     uint32_t struct_size;
@@ -320,6 +332,13 @@ typedef struct penstock_offer {
     penstock_lane lane;
     /* Each is one event: a JSON object, as an application sends it. Line feeds between its tokens become spaces. */
     const penstock_string *events;
+
+    /* The id of the journal that stored the events before (a UUID: 8-4-4-4-12 hexadecimal digits), and `count` places in
+     * it, which rise. With the lane's position, the host stores how far the lane has brought in each origin. It leaves
+     * out events that are not above that, and counts them as duplicates: however often a broker or a sender repeats
+     * them, they are stored once. Length 0: the events have no origin. */
+    penstock_string origin;
+    const penstock_place *places;
 } penstock_offer;
 
 /* An event of an offer that the host refused. */
@@ -361,6 +380,11 @@ typedef struct penstock_source_host {
     void (*problem)(const penstock_host *host, const char *problem);
     /* [any] The instance cannot go on. The host destroys it, and starts another one after a while. */
     void (*fail)(const penstock_host *host, const char *reason);
+    /* [any] For a lane that several hosts may read, one at a time: it belongs to this host until deadline_ns
+     * (CLOCK_MONOTONIC). Call it when the right is taken, and whenever it is renewed. An offer that would be stored
+     * later, for example because the host was stopped for a while, ends the plugin's process: another host may read the
+     * lane by then. */
+    void (*lane_until)(const penstock_host *host, penstock_string lane, int64_t deadline_ns);
 } penstock_source_host;
 
 /* The instance of a source, which create fills in. The host passes it zeroed, with struct_size set to the size that the

@@ -53,6 +53,8 @@
 #define PLUGIN_OFFER_BYTES (256u << 10)
 #define PLUGIN_OFFER_EVENT_BYTES (PLUGIN_CHANNEL_LIMIT - 1024u)
 #define PLUGIN_LANE_LIMIT 64u
+/* The text of a UUID. */
+#define PLUGIN_ORIGIN_LENGTH 36u
 /* What an offer costs of the window, beside its bytes. */
 #define PLUGIN_OFFER_COST 256u
 #define PLUGIN_OFFER_EVENT_COST 64u
@@ -65,7 +67,7 @@
 /* The same of version 1.1. */
 #define PLUGIN_SIZE_1_1 64u
 #define PLUGIN_SOURCE_SIZE_1_1 32u
-#define PLUGIN_OFFER_SIZE_1_1 56u
+#define PLUGIN_OFFER_SIZE_1_1 80u
 
 enum plugin_channel_type {
     /* Requests. A request is answered by one PLUGIN_REPLY. */
@@ -90,12 +92,14 @@ enum plugin_channel_type {
     PLUGIN_LOG = 35,      /* token: the level; the text */
     PLUGIN_COUNTER = 36,  /* token: the amount; the name */
     PLUGIN_GAUGE = 37,    /* token: the bits of a double; the name */
-    PLUGIN_OFFER = 38,    /* plugin_offer, then the length of each event (uint32_t), the lane's name, the position, the
-                           * events; token: the plugin's */
+    PLUGIN_OFFER = 38,    /* plugin_offer, then the penstock_place of each event if there is an origin, the length of each
+                           * event (uint32_t), the lane's name, the position, the origin, the events; token: the
+                           * plugin's */
     PLUGIN_LANE_OPENED = 39, /* the name */
     PLUGIN_LANE_CLOSED = 40, /* the name */
     PLUGIN_PROBLEM = 41,  /* the text; empty: there is none */
-    PLUGIN_FAIL = 42      /* the reason */
+    PLUGIN_FAIL = 42,     /* the reason */
+    PLUGIN_LANE_UNTIL = 43 /* token: the deadline; the name */
 };
 
 /* Which of the texts of a description the plugin has (the others are empty), and what it is. */
@@ -134,7 +138,7 @@ typedef struct {
     uint32_t slot;
     uint32_t count;
     uint32_t stride;
-    uint32_t reserved;
+    uint32_t flags; /* as in penstock_batch */
     int64_t deadline_ns;
     uint64_t first_position, last_position;
 } plugin_deliver;
@@ -176,6 +180,7 @@ typedef struct {
 typedef struct {
     uint32_t count; /* of its events */
     uint32_t name_length, position_length;
+    uint32_t origin_length; /* 0 or PLUGIN_ORIGIN_LENGTH */
 } plugin_offer;
 
 /* An offer that is stored. Behind it: a plugin_refused for each refused event, the lane's name, the position, and the

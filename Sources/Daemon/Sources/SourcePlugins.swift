@@ -68,6 +68,7 @@ final class SourcePlugins: Sendable {
         let running = PluginSource(
             options, appender: JournalAppender(journal: journal), statistics: statistics,
             lanes: { [journal] in journal.lanes(of: source.name) },
+            mark: { [journal] in journal.mark(of: source.name, lane: $0, $1) },
             predecessorEnd: state.withLock { $0.ends[source.name] } ?? 0, telemetry: telemetry, clock: clock,
             inspector: inspector, scrubber: { SourceScrubber(source) })
         // Before it starts, so that no commit and no room is missed.

@@ -21,6 +21,9 @@ import Synchronization
     /// The number of events that the plugin sees.
     var count: Int { batch.events.count - held }
 
+    /// As in `penstock_batch`.
+    var flags: UInt32 { batch.livePosition == nil ? 0 : PENSTOCK_BACKFILL }
+
     /// - Precondition: `held` is less than the number of events.
     init(_ batch: OutboundBatch, held: Int, _ claim: consuming DeliveryClaim) {
         precondition(held >= 0 && held < batch.events.count, "a batch for a plugin has at least one event")
@@ -45,7 +48,7 @@ import Synchronization
                 struct_size: UInt32(MemoryLayout<penstock_batch>.size), count: UInt32(clamping: count), token: token,
                 deadline_ns: deadline.nanoseconds, first_position: events.pointee.position,
                 last_position: (events + (count - 1)).pointee.position, events: UnsafePointer(events),
-                event_stride: UInt32(MemoryLayout<penstock_event>.stride), reserved: 0))
+                event_stride: UInt32(MemoryLayout<penstock_event>.stride), flags: flags))
         return unsafe UnsafePointer(header)
     }
 

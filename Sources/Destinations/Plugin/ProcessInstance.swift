@@ -123,7 +123,7 @@ final class ProcessInstance: PluginEndpoint {
             }
             let message = plugin_deliver(
                 slot: UInt32(index), count: UInt32(clamping: batch.count),
-                stride: UInt32(eventStride), reserved: 0,
+                stride: UInt32(eventStride), flags: batch.flags,
                 deadline_ns: deadline.nanoseconds,
                 first_position: first, last_position: last)
             // The watch of the deadline is first, unless the plugin has settled the batch and does not return.

@@ -10,9 +10,13 @@ struct FoundLanes {
         /// Counts if everything below was durable once.
         var needed: UInt64
         var lane: StoredLane
+        /// The marks in the batches, each with the position after its batch.
+        var marks: [(OriginMark, end: UInt64)]
     }
 
     private var known: [LaneKey: StoredLane] = [:]
+    /// The marks of the lanes, as far as the lanes' positions count.
+    private(set) var marks = MarkTable()
     private var uncertain: [LaneKey: Uncertain] = [:]
     private let checksChain: Bool
 
@@ -28,6 +32,7 @@ struct FoundLanes {
         guard !uncertain.isEmpty else { return }
         for (key, found) in uncertain where found.needed <= durable {
             known[key] = found.lane
+            for (mark, end) in found.marks { marks.note(key, mark, end: end) }
             uncertain[key] = nil
         }
     }
@@ -43,6 +48,13 @@ struct FoundLanes {
         }
     }
 
+    /// Notes the batch of marks behind the batch of lanes.
+    mutating func note(marks bytes: RawSpan) {
+        marks = MarkTable()
+        var place = 0
+        while let next = MarkEntry.read(bytes, at: place, into: &marks) { place = next }
+    }
+
     /// Notes a batch of events that ends with a lane.
     mutating func note(_ record: LaneRecord, _ header: BatchHeader, of source: String, durable: UInt64) {
         let key = LaneKey(source: source, lane: record.lane.lane)
@@ -51,10 +63,13 @@ struct FoundLanes {
         // After an uncertain one, every record is: it may begin a new chain, because the lane was forgotten between.
         if isLinked && uncertain[key] == nil || !checksChain {
             known[key] = lane
+            if let mark = record.lane.mark { marks.note(key, mark, end: header.endPosition) }
             uncertain[key] = nil
         } else {
+            let earlier = uncertain[key]
             uncertain[key] = Uncertain(
-                needed: max(record.previousEnd, uncertain[key]?.needed ?? 0), lane: lane)
+                needed: max(record.previousEnd, earlier?.needed ?? 0), lane: lane,
+                marks: (earlier?.marks ?? []) + (record.lane.mark.map { [($0, header.endPosition)] } ?? []))
         }
     }
 

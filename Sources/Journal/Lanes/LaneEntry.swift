@@ -1,5 +1,8 @@
 /// A lane in the batch of lanes at the beginning of a segment. Format.md specifies the layout.
 enum LaneEntry {
+    /// The flag of a batch of lanes that a batch of marks follows.
+    static let marksFlag: UInt16 = 1
+
     private static let headerSize = 16
 
     static func size(_ key: LaneKey, _ stored: StoredLane) -> Int {

@@ -9,28 +9,38 @@ struct LaneRecord: Equatable {
 
     /// The flag of a batch that ends with a lane.
     static let flag: UInt16 = 1
+    /// The flag of such a batch in which a mark lies before the lane.
+    static let markFlag: UInt16 = 2
     private static let headerSize = 16
+    private static let markSize = 32
     /// The maximum size of a record.
-    static let sizeLimit = headerSize + 2 * LanePosition.limit
+    static let sizeLimit = headerSize + markSize + 2 * LanePosition.limit
 
-    /// The bytes that it takes in a batch.
-    var size: Int { (Self.headerSize + lane.lane.utf8.count + lane.position.count).paddedTo8 }
+    /// The flags of its batch.
+    var flags: UInt16 { lane.mark == nil ? Self.flag : Self.flag | Self.markFlag }
 
-    /// Appends the record: the texts, zeros up to a multiple of eight, then the numbers, so that it can be found from
-    /// its end.
+    /// Appends the record: the mark, the texts, zeros up to a multiple of eight, then the numbers, so that it can be
+    /// found from its end.
     func append(to bytes: inout [UInt8]) {
-        let start = bytes.count
+        if let mark = lane.mark {
+            bytes.append(number: mark.origin.high)
+            bytes.append(number: mark.origin.low)
+            bytes.append(number: mark.place.position)
+            bytes.append(number: mark.place.part)
+            bytes.append(number: UInt32(0))
+        }
         bytes += lane.lane.utf8
         bytes += lane.position
-        while bytes.count - start < size - Self.headerSize { bytes.append(0) }
+        bytes.pad()
         bytes.append(number: previousEnd)
         bytes.append(number: UInt32(clamping: lane.lane.utf8.count))
         bytes.append(number: UInt32(clamping: lane.position.count))
     }
 
     /// Reads the record at the end of a payload whose checksum matches.
+    /// - Parameter flags: of the batch.
     /// - Returns: nil if it is not valid.
-    init?(endOf payload: RawSpan) {
+    init?(endOf payload: RawSpan, flags: UInt16) {
         let header = payload.byteCount - Self.headerSize
         guard header >= 0 else { return nil }
         previousEnd = payload.number(UInt64.self, at: header)
@@ -38,9 +48,20 @@ struct LaneRecord: Equatable {
         let position = Int(payload.number(UInt32.self, at: header + 12))
         let start = header - (name + position).paddedTo8
         guard (1...LanePosition.limit).contains(name), position <= LanePosition.limit, start >= 0 else { return nil }
+        var mark: OriginMark?
+        if flags & Self.markFlag != 0 {
+            let place = start - Self.markSize
+            guard place >= 0 else { return nil }
+            mark = OriginMark(
+                origin: OriginID(
+                    high: payload.number(UInt64.self, at: place), low: payload.number(UInt64.self, at: place + 8)),
+                place: OriginPlace(
+                    position: payload.number(UInt64.self, at: place + 16),
+                    part: payload.number(UInt32.self, at: place + 24)))
+        }
         lane = LanePosition(
             lane: String(decoding: payload.array(start..<start + name), as: UTF8.self),
-            position: payload.array(start + name..<start + name + position))
+            position: payload.array(start + name..<start + name + position), mark: mark)
     }
 
     /// What is stored of the lane after this record.

@@ -2,12 +2,23 @@ import Events
 import Platform
 import Synchronization
 
-/// The lanes of all sources, as far as their events are committed. Any thread; only the writer changes it.
+/// The lanes of all sources and their marks, as far as their events are committed. Any thread; only the writer changes
+/// it.
 final class LaneTable: Sendable {
-    private let lanes: Mutex<[LaneKey: StoredLane]>
+    private struct State {
+        var lanes: [LaneKey: StoredLane]
+        var marks: MarkTable
+    }
 
-    init(_ found: [LaneKey: StoredLane]) {
-        lanes = Mutex(found)
+    private let state: Mutex<State>
+    private let markLimit: Int
+
+    init(_ found: FoundLanes?, segmentSize: Int) {
+        markLimit = MarkTable.limit(segmentSize: segmentSize)
+        var marks = found?.marks ?? MarkTable()
+        // The segments may have been larger.
+        marks.evict(above: markLimit)
+        state = Mutex(State(lanes: found?.lanes ?? [:], marks: marks))
     }
 
     /// The maximum size of the batch of lanes in a segment of this size, without the header.
@@ -24,26 +35,46 @@ final class LaneTable: Sendable {
                 + " \((8 * size + Segment.sealSize + (1 << 20)) >> 20)MiB")
     }
 
-    func commit(_ key: LaneKey, _ lane: StoredLane) {
-        lanes.withLock { $0[key] = lane.position.isEmpty ? nil : lane }
+    /// - Parameters:
+    ///   - mark: the one in the lane's batch.
+    ///   - end: the position after the batch.
+    func commit(_ key: LaneKey, _ lane: StoredLane, _ mark: OriginMark?, end: UInt64) {
+        state.withLock { state in
+            state.lanes[key] = lane.position.isEmpty ? nil : lane
+            guard let mark else { return }
+            state.marks.note(key, mark, end: end)
+            state.marks.evict(above: markLimit)
+        }
     }
 
-    var isEmpty: Bool { lanes.withLock { $0.isEmpty } }
+    var isEmpty: Bool { state.withLock { $0.lanes.isEmpty && $0.marks.isEmpty } }
+
+    func mark(of key: LaneKey, _ origin: OriginID) -> OriginPlace? { state.withLock { $0.marks[key, origin] } }
+
+    var markCounts: (stored: Int, evicted: UInt64) { state.withLock { ($0.marks.count, $0.marks.evicted) } }
 
     func positions(of source: String) -> [LanePosition] {
-        lanes.withLock { lanes in
-            lanes.filter { $0.key.source == source }
+        state.withLock { state in
+            state.lanes.filter { $0.key.source == source }
                 .map { LanePosition(lane: $0.key.lane, position: $0.value.position) }
         }.sorted { $0.lane < $1.lane }
     }
 
-    /// The payload of the batch with which a segment begins; nil if there are no lanes.
-    var payload: [UInt8]? {
-        lanes.withLock { lanes in
-            if lanes.isEmpty { return nil }
-            var bytes: [UInt8] = []
-            for (key, lane) in lanes.sorted(by: { $0.key < $1.key }) { LaneEntry.append(key, lane, to: &bytes) }
-            return bytes
+    /// The payloads of the batches with which a segment begins: the lanes, and their marks if there are any; nil if
+    /// there are neither.
+    var payloads: (lanes: [UInt8], marks: [UInt8]?)? {
+        state.withLock { state in
+            if state.lanes.isEmpty, state.marks.isEmpty { return nil }
+            var lanes: [UInt8] = []
+            for (key, lane) in state.lanes.sorted(by: { $0.key < $1.key }) {
+                LaneEntry.append(key, lane, to: &lanes)
+            }
+            if state.marks.isEmpty { return (lanes, nil) }
+            var marks: [UInt8] = []
+            for (key, origins) in state.marks.lanes.sorted(by: { $0.key < $1.key }) {
+                MarkEntry.append(key, origins, to: &marks)
+            }
+            return (lanes, marks)
         }
     }
 }

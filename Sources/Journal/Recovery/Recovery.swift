@@ -222,7 +222,12 @@ struct Recovery {
             let file = try context.disk.openDirect(context.path(Segment.name(positions[first])), .readOnly)
             var walker = SegmentWalker(
                 file, seed: context.seed(positions[first]), limit: try file.size(), verifying: true)
-            if case .batch(_, _, intact: true) = try walker.next() { break }
+            guard case .batch(let header, _, intact: true) = try walker.next() else { continue }
+            var start = SegmentStart(header)
+            if !start.isWhole, case .batch(let next, let offset, intact: true) = try walker.next() {
+                start.note(next, at: offset)
+            }
+            if start.isWhole { break }
         }
         var lanes = FoundLanes(context.protections)
         for index in first..<positions.count {

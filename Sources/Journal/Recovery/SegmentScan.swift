@@ -34,9 +34,10 @@ struct SegmentScan {
     private(set) var cursors = FoundLiveCursors()
     /// The lanes in whole batches.
     private(set) var lanes: FoundLanes
-    /// Whether a whole batch lies at the file's beginning. If the journal had lanes when the file was begun, it holds
-    /// them.
-    private(set) var beginsWhole = false
+    /// Whether a whole batch lies at the file's beginning, and another one behind it if it is of lanes with marks. If
+    /// the journal had lanes when the file was begun, they are there.
+    var beginsWhole: Bool { start?.isWhole ?? false }
+    private var start: SegmentStart?
     /// The receive time of the last whole batch.
     private(set) var lastTime: Int64?
     /// Bytes after the last whole batch that are no batch, up to the last byte that is not zero.
@@ -71,7 +72,7 @@ struct SegmentScan {
                 let behind = offset + header.totalSize
                 if intact {
                     note(header, at: offset, behind: bad)
-                    if offset == 0 { beginsWhole = true }
+                    if offset == 0 { start = SegmentStart(header) } else { start?.note(header, at: offset) }
                     noteContents(of: header, walker.payload(of: header, at: offset))
                     bad = nil
                 } else {
@@ -90,8 +91,9 @@ struct SegmentScan {
         switch header.kind {
         case BatchHeader.Kind.cursors: cursors.add(entries: payload)
         case BatchHeader.Kind.lanes: lanes.note(table: payload)
+        case BatchHeader.Kind.marks: lanes.note(marks: payload)
         case BatchHeader.Kind.events where header.flags & LaneRecord.flag != 0:
-            guard let record = LaneRecord(endOf: payload) else { return }
+            guard let record = LaneRecord(endOf: payload, flags: header.flags) else { return }
             let source = String(decoding: payload.array(0..<Int(header.sourceLength)), as: UTF8.self)
             lanes.note(record, header, of: source, durable: durable)
         default: break

@@ -7,6 +7,7 @@ package struct BatchHeader: Sendable, Equatable {
         package static let seal: UInt8 = 3
         package static let cursors: UInt8 = 4
         package static let lanes: UInt8 = 5
+        package static let marks: UInt8 = 6
     }
 
     package static let size = 64

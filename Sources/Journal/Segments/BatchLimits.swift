@@ -12,8 +12,9 @@ struct BatchLimits: Sendable {
         let capacity = segmentSize - Segment.sealSize
         // Several batches fit into a segment; with larger ones its end would be wasted.
         batch = min(256 << 10, capacity / 8)
-        // A segment may begin with a batch of lanes.
-        record = min(16 << 20, capacity - LaneTable.limit(segmentSize: segmentSize) - BatchHeader.size)
+        // A segment may begin with a batch of lanes and one of marks.
+        let tables = LaneTable.limit(segmentSize: segmentSize) + MarkTable.limit(segmentSize: segmentSize)
+        record = min(16 << 20, capacity - tables - 2 * BatchHeader.size)
     }
 
     /// The maximum of bytes that events may need in a buffer, and the size of the largest one with its batch's header.

@@ -60,7 +60,7 @@ import Platform
         lane.append(to: &record)
         append(record)
         marks[marks.count - 1].header.count = UInt32(events.count)
-        marks[marks.count - 1].header.flags = LaneRecord.flag
+        marks[marks.count - 1].header.flags = lane.flags
         marks[marks.count - 1].lane = lane
         marks[marks.count - 1].end = count
     }

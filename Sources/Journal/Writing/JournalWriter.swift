@@ -259,7 +259,8 @@ final class JournalWriter: @unchecked Sendable {
                 guard let lane = mark.lane else { continue }
                 lanes.commit(
                     LaneKey(source: mark.origin.source, lane: lane.lane.lane),
-                    lane.stored(end: mark.header.endPosition, isEmpty: mark.header.count == 0))
+                    lane.stored(end: mark.header.endPosition, isEmpty: mark.header.count == 0),
+                    lane.lane.mark, end: mark.header.endPosition)
             }
         }
         committed = mark
@@ -296,17 +297,22 @@ final class JournalWriter: @unchecked Sendable {
         return true
     }
 
-    /// Writes all lanes at the beginning of a segment, so that recovery finds them in the last one. All earlier batches
-    /// are committed.
+    /// Writes all lanes and marks at the beginning of a segment, so that recovery finds them in the last one. All
+    /// earlier batches are committed.
     /// - Parameter first: the header of the batch that follows.
     private func writeLanes(before first: BatchHeader) throws(SystemError) {
-        guard let payload = lanes.payload, context.protections.contains(.laneTable), let seed = current?.seed else {
+        guard let payloads = lanes.payloads, context.protections.contains(.laneTable), let seed = current?.seed else {
             return
         }
-        let header = BatchHeader(
-            kind: BatchHeader.Kind.lanes, payloadLength: UInt32(payload.count), count: 0,
+        var header = BatchHeader(
+            kind: BatchHeader.Kind.lanes, payloadLength: UInt32(payloads.lanes.count), count: 0,
             firstPosition: first.firstPosition, durablePosition: ends.durable, receivedAt: first.receivedAt)
-        try current?.file.append(BatchHeader.batch(header, payload: payload, seed.at(0)))
+        if payloads.marks != nil { header.flags = LaneEntry.marksFlag }
+        try current?.file.append(BatchHeader.batch(header, payload: payloads.lanes, seed.at(0)))
+        if let marks = payloads.marks, let offset = current?.offset {
+            (header.kind, header.flags, header.payloadLength) = (BatchHeader.Kind.marks, 0, UInt32(marks.count))
+            try current?.file.append(BatchHeader.batch(header, payload: marks, seed.at(offset)))
+        }
         if let offset = current?.offset { current?.start = offset }
     }
 

@@ -57,7 +57,7 @@ import Foundation
             to: penstock_source_host(
                 struct_size: UInt32(MemoryLayout<penstock_source_host>.size), max_offer_events: options.maxOfferEvents,
                 max_offer_bytes: options.maxOfferBytes, offer: takeOffer, lane_opened: openLane,
-                lane_closed: closeLane, problem: showProblem, fail: failInstance))
+                lane_closed: closeLane, problem: showProblem, fail: failInstance, lane_until: noteDeadline))
         guard let found = unsafe plugin.pointee.extension?(PENSTOCK_SOURCE) else {
             isDestroyed = true
             throw TestProblem(description: "the plugin is no source")
@@ -93,6 +93,8 @@ import Foundation
     package var failure: String? { shared.read(\.failure) }
     package var openLanes: Set<String> { shared.read(\.openLanes) }
     package var counters: [String: UInt64] { shared.read(\.counters) }
+    /// Until when each lane belongs to this host, by CLOCK_MONOTONIC in nanoseconds.
+    package var deadlines: [String: Int64] { shared.read(\.deadlines) }
     package var gauges: [String: Double] { shared.read(\.gauges) }
     package var log: [String] { shared.read(\.log) }
     package var offerCount: Int { shared.read(\.offers) }
@@ -189,7 +191,7 @@ import Foundation
                 return (offer, isReady)
             }
             guard let (offer, isReady) = next else { break }
-            let refused = journal.commit(offer.lane, offer.position, offer.events)
+            let refused = journal.commit(offer)
             worker.withLock {
                 guard !shared.read(\.hasCrashed) else { return }
                 tell(offer, refused)
@@ -264,6 +266,10 @@ private func openLane(_ host: HostPointer, _ lane: penstock_string) {
 
 private func closeLane(_ host: HostPointer, _ lane: penstock_string) {
     unsafe stage(host).closed(StageState.text(lane))
+}
+
+private func noteDeadline(_ host: HostPointer, _ lane: penstock_string, _ deadline: Int64) {
+    unsafe stage(host).belongs(StageState.text(lane), until: deadline)
 }
 
 private func showProblem(_ host: HostPointer, _ problem: UnsafePointer<CChar>?) {

@@ -11,6 +11,9 @@ import Foundation
         var position: [UInt8]
         var events: [String]
         var bytes: Int
+        /// The journal that stored the events before, and their places there; nil: none.
+        var origin: String?
+        var places: [LaneJournal.Place] = []
     }
 
     struct State {
@@ -22,6 +25,8 @@ import Foundation
         var hasCrashed = false
         var isEnded = false
         var openLanes: Set<String> = []
+        /// Until when lanes belong to this host, by CLOCK_MONOTONIC.
+        var deadlines: [String: Int64] = [:]
         var problem: String?
         var problems: [String] = []
         var failure: String?
@@ -52,6 +57,10 @@ import Foundation
         let events = unsafe (0..<Int(offer.count)).map { unsafe Self.text(offer.events[$0]) }
         let name = unsafe Self.text(offer.lane.name)
         let position = unsafe Array(Self.bytes(offer.lane.position))
+        let origin = unsafe offer.origin.length > 0 ? Self.text(offer.origin) : nil
+        let places = (0..<(origin == nil ? 0 : events.count)).map { index in
+            unsafe LaneJournal.Place(position: offer.places[index].position, part: offer.places[index].part)
+        }
         let bytes = events.reduce(0) { $0 + $1.utf8.count }
         guard 1...64 ~= name.utf8.count, position.count <= 64 else { return "the lane \(name) is not valid" }
         if events.count > options.maxOfferEvents || (events.count > 1 && bytes > options.maxOfferBytes) {
@@ -67,7 +76,9 @@ import Foundation
             state.offers += 1
             if !state.hasCrashed {
                 state.queue.append(
-                    unsafe Offer(token: offer.token, lane: name, position: position, events: events, bytes: bytes))
+                    unsafe Offer(
+                        token: offer.token, lane: name, position: position, events: events, bytes: bytes,
+                        origin: origin, places: places))
                 state.bytes += bytes
             }
             condition.broadcast()
@@ -80,6 +91,7 @@ import Foundation
     func note(_ line: String) { write { $0.log.append(line) } }
     func opened(_ lane: String) { write { $0.openLanes.insert(lane) } }
     func closed(_ lane: String) { write { $0.openLanes.remove(lane) } }
+    func belongs(_ lane: String, until deadline: Int64) { write { $0.deadlines[lane] = deadline } }
     func failed(_ reason: String) { write { $0.failure = reason } }
     func show(_ problem: String?) {
         write { state in

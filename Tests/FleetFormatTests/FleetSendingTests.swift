@@ -1,0 +1,109 @@
+import FleetFormat
+import PenstockPluginKit
+import Testing
+
+/// How a batch becomes messages, in which order they are sent, and how messages become offers.
+@Suite struct FleetSendingTests {
+    private static let edge = "0190163d-8694-4b1a-9b7c-2f3e4d5c6b7a"
+
+    private func add(_ writer: FleetWriter, _ index: Int, _ partition: Int, _ position: UInt64, _ json: String) {
+        unsafe Array(json.utf8).withUnsafeBytes {
+            unsafe writer.add(index, to: partition, FleetPlace(position: position, part: 0), receivedAt: 5, $0)
+        }
+    }
+
+    private func places(_ message: FleetMessage) throws -> [UInt64] {
+        let body = try #require(
+            unsafe message.body.withUnsafeBytes { unsafe FleetExpander(limit: 1 << 20).expand($0) })
+        return try #require(FleetBody.read(body)).map(\.place.position)
+    }
+
+    @Test func `each partition gets a message with its events in order`() throws {
+        let writer = FleetWriter(partitions: 4, level: 1, limit: 1 << 20)
+        for _ in 0..<2 {
+            for index in 0..<100 { add(writer, index, index % 3, UInt64(1000 + index), "{}") }
+            let (messages, tooLarge) = writer.finish()
+            #expect(messages.map(\.partition).sorted() == [0, 1, 2] && tooLarge.isEmpty)
+            for message in messages {
+                #expect(message.events == stride(from: message.partition, to: 100, by: 3).map { $0 })
+                #expect(message.first.position == UInt64(1000 + message.partition))
+                #expect(message.last.position == UInt64(1000 + (message.events.last ?? 0)))
+                #expect(try places(message) == message.events.map { UInt64(1000 + $0) })
+            }
+        }
+        #expect(writer.finish().messages.isEmpty)
+    }
+
+    @Test func `a message that would be too large is halved, and an event that is too large is named`() throws {
+        var random = SystemRandomNumberGenerator()
+        func noise(_ count: Int) -> String {
+            let letters = Array("abcdefghijklmnopqrstuvwxyz0123456789")
+            let text = (0..<count).map { _ in letters[Int.random(in: 0..<letters.count, using: &random)] }
+            return "\"\(String(text))\""
+        }
+        let writer = FleetWriter(partitions: 1, level: 1, limit: 1000)
+        for index in 0..<50 { add(writer, index, 0, UInt64(index), noise(index == 20 ? 5000 : 100)) }
+        let (messages, tooLarge) = writer.finish()
+        #expect(tooLarge == [20])
+        #expect(messages.count > 3 && messages.allSatisfy { $0.body.count <= 1000 })
+        #expect(messages.flatMap(\.events) == (0..<50).filter { $0 != 20 })
+        #expect(try messages.flatMap(places) == (0..<50).filter { $0 != 20 }.map { UInt64($0) })
+    }
+
+    private func message(_ partition: Int, _ events: [Int]) -> FleetMessage {
+        FleetMessage(
+            partition: partition, events: events, first: FleetPlace(position: 0, part: 0),
+            last: FleetPlace(position: 0, part: 0), body: [])
+    }
+
+    @Test func `a partition's message is sent when the one before is acknowledged`() {
+        var outbox = FleetOutbox()
+        let first = outbox.begin([message(0, [0]), message(1, [1]), message(1, [2, 3]), message(1, [4])])
+        #expect(first.map(\.events) == [[0], [1]])
+        let (one, second) = outbox.acknowledge(1)
+        #expect(one == [1] && second?.events == [2, 3])
+        // Everything of the partition comes again, and nothing of another one.
+        #expect(outbox.fail(1) == [2, 3, 4])
+        #expect(outbox.fail(1) == [] && outbox.acknowledge(1).delivered == [])
+        #expect(!outbox.isEmpty)
+        let (last, none) = outbox.acknowledge(0)
+        #expect(last == [0] && none == nil && outbox.isEmpty)
+    }
+
+    private func read(
+        _ events: Int, limits: (Int, Int) = (1000, 1 << 18), version: String? = "1", edge: String? = edge,
+        isBackfill: Bool = false, damaged: Bool = false
+    ) throws -> [EventBuffer] {
+        let writer = FleetWriter(partitions: 1, level: 1, limit: 1 << 20)
+        for index in 0..<events { add(writer, index, 0, UInt64(index), #"{"n":\#(index)}"#) }
+        var body = try #require(writer.finish().messages.first).body
+        if damaged { body[body.count / 2] ^= 1 }
+        let headers = [
+            FleetHeader.format: version, FleetHeader.edge: edge, FleetHeader.backfill: isBackfill ? "1" : nil,
+        ]
+        return unsafe try body.withUnsafeBytes {
+            unsafe try FleetReading().offers($0, limits) { headers[$0] ?? nil }
+        }
+    }
+
+    @Test func `a message becomes offers within the host's limits, with the edge as their origin`() throws {
+        let offers = try read(2500)
+        #expect(offers.map(\.count) == [1000, 1000, 500])
+        #expect(offers.allSatisfy { $0.origin == Self.edge })
+        #expect(try read(10, limits: (1000, 14)).map(\.count) == [2, 2, 2, 2, 2])
+        #expect(try read(10, limits: (1000, 1)).map(\.count) == Array(repeating: 1, count: 10))
+        // What is repeated on purpose must not be left out.
+        #expect(try read(10, isBackfill: true).map(\.origin) == [nil])
+    }
+
+    @Test func `what is no batch is named, and a newer one is kept`() throws {
+        func problem(_ body: () throws -> [EventBuffer]) throws -> FleetReading.Problem {
+            try #require(throws: FleetReading.Problem.self) { _ = try body() }
+        }
+        #expect(try problem { try read(1, version: "2") }.isUnreadable == false)
+        #expect(try problem { try read(1, version: "2") }.description.contains("upgrade it"))
+        #expect(try problem { try read(1, edge: nil) }.isUnreadable)
+        #expect(try problem { try read(1, edge: "me") }.isUnreadable)
+        #expect(try problem { try read(100, damaged: true) }.isUnreadable)
+    }
+}
