@@ -143,6 +143,9 @@ test: setup-test
 	$(release)/simulate --first $$first --seeds 5000 --seconds 30
 	@echo '==> removing one protection at a time'
 	@$(release)/simulate --mutations --seeds 10000 --seconds 60
+	@echo '==> simulating fleets for 10 seconds, and taking away one rule at a time'
+	@$(release)/simulate --fleet --seeds 1000000 --seconds 10
+	@$(release)/simulate --fleet --mutations --seeds 20000 --seconds 60
 	@echo '==> running the crash tests'
 	@Tests/CrashTests/run --short
 

@@ -424,7 +424,10 @@ let package = Package(
             ] + nio),
         .executableTarget(
             name: "simulate",
-            dependencies: ["Delivery", "Events", "Ingest", "Journal", "Platform", "JournalAdapters", "Telemetry"],
+            dependencies: [
+                "Delivery", "Events", "FleetFormat", "Ingest", "Journal", "JournalAdapters", "Platform",
+                "PluginSources", "Telemetry",
+            ],
             path: "Tests/Simulation", swiftSettings: rules),
         // An application that the tests kill and fork.
         .executableTarget(

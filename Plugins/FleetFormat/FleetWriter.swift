@@ -1,5 +1,7 @@
 /// A message to be sent.
 package struct FleetMessage: Sendable {
+    /// In its batch.
+    package var number: Int
     package var partition: Int
     /// The events' indexes in the batch, rising.
     package var events: [Int]
@@ -7,7 +9,10 @@ package struct FleetMessage: Sendable {
     package var last: FleetPlace
     package var body: [UInt8]
 
-    package init(partition: Int, events: [Int], first: FleetPlace, last: FleetPlace, body: [UInt8]) {
+    package init(
+        number: Int, partition: Int, events: [Int], first: FleetPlace, last: FleetPlace, body: [UInt8]
+    ) {
+        self.number = number
         self.partition = partition
         self.events = events
         self.first = first
@@ -86,7 +91,7 @@ package final class FleetWriter {
         if frame.count <= limit {
             messages.append(
                 FleetMessage(
-                    partition: partition, events: Array(group.indexes[range]),
+                    number: messages.count, partition: partition, events: Array(group.indexes[range]),
                     first: group.events[range.lowerBound].place, last: group.events[range.upperBound - 1].place,
                     body: frame))
         } else if range.count == 1 {

@@ -1,3 +1,4 @@
+import FleetFormat
 import PenstockPluginKit
 
 /// The messages of one offer, or one message with a batch of an edge. Belongs to one thread.
@@ -74,7 +75,7 @@ final class NATSBatch {
     }
 
     /// - Returns: the next message that is not taken yet; nil: none has arrived.
-    private func receive(_ pull: NATSPull, _ time: Duration, _ progress: NATSLane.Progress) throws -> NATSMessage? {
+    private func receive(_ pull: NATSPull, _ time: Duration, _ progress: LaneProgress) throws -> NATSMessage? {
         var time = time
         while let message = try pull.next(within: time) {
             guard message.delivery == next else {
@@ -85,7 +86,7 @@ final class NATSBatch {
             if message.sequence > last { return message }
             host.count("nats_redelivered")
             // A message that is taken and not yet stored is acknowledged by its first delivery.
-            if message.sequence <= progress.durable { gate.acknowledge([message.reply]) }
+            if progress.mayAcknowledge(message.sequence) { gate.acknowledge([message.reply]) }
             time = .zero
         }
         return nil

@@ -62,25 +62,25 @@ final class NATSBatchPublisher: Sendable {
         for message in first { send(message, number, connection) }
     }
 
-    /// An answer to the message of a partition.
-    func answered(_ number: InFlight.Number, partition: Int, _ outcome: Outcome, _ connection: NATSConnection) {
+    /// An answer to a message of a batch.
+    func answered(_ number: InFlight.Number, message: Int, _ outcome: Outcome, _ connection: NATSConnection) {
         switch outcome {
         case .delivered:
             let (delivered, next) = state.withLock { state -> ([Int], FleetMessage?) in
-                state.number == number ? state.outbox.acknowledge(partition) : ([], nil)
+                state.number == number ? state.outbox.acknowledge(message) : ([], nil)
             }
             inFlight.settle(number, delivered, .delivered)
             if let next { send(next, number, connection) }
         case .rejected(let reason):
             // The messages can be smaller, with fewer events each.
             state.withLock { $0.needsLimit = true }
-            fail(number, partition, .retry(reason: reason))
-        case .retry: fail(number, partition, outcome)
+            fail(number, message, .retry(reason: reason))
+        case .retry: fail(number, message, outcome)
         }
     }
 
-    private func fail(_ number: InFlight.Number, _ partition: Int, _ outcome: Outcome) {
-        let events = state.withLock { $0.number == number ? $0.outbox.fail(partition) : [] }
+    private func fail(_ number: InFlight.Number, _ message: Int, _ outcome: Outcome) {
+        let events = state.withLock { $0.number == number ? $0.outbox.fail(message) : [] }
         inFlight.settle(number, events, outcome)
     }
 
@@ -94,7 +94,7 @@ final class NATSBatchPublisher: Sendable {
             return headers
         }
         if let stream = settings.stream { headers.append(("Nats-Expected-Stream", stream)) }
-        let reply = "\(connection.inbox).\(number)-\(message.partition)"
+        let reply = "\(connection.inbox).\(number)-\(message.number)"
         do throws(NATSError) {
             unsafe try message.body.withUnsafeBufferPointer { body throws(NATSError) in
                 unsafe try connection.publish(
@@ -102,7 +102,7 @@ final class NATSBatchPublisher: Sendable {
                     UnsafeRawBufferPointer(body))
             }
         } catch {
-            fail(number, message.partition, .retry(reason: error.message))
+            fail(number, message.number, .retry(reason: error.message))
         }
     }
 }

@@ -1,4 +1,5 @@
 import CNats
+import FleetFormat
 import PenstockPluginKit
 
 /// The durable pull consumer of a lane.

@@ -1,12 +1,10 @@
+import FleetFormat
 import PenstockPluginKit
 
 /// A lane of the source: the messages of a stream with one subject filter, in the stream's order. Any thread.
 final class NATSLane: Sendable {
-    struct Progress {
-        /// The sequence of the last message that the host has taken.
-        var taken: UInt64 = 0
-        /// The sequence of the last message that the host has stored.
-        var durable: UInt64 = 0
+    struct State {
+        var progress = LaneProgress()
         /// The messages in the stream that the consumer has not delivered yet.
         var behind: UInt64 = 0
         /// Where the last stored message is acknowledged.
@@ -23,7 +21,7 @@ final class NATSLane: Sendable {
     let consumer: String
     /// The key of its lease.
     let key: String
-    private let state = Monitor(Progress())
+    private let state = Monitor(State())
 
     init(_ settings: NATSSourceSettings, filter: String?) {
         self.filter = filter
@@ -43,25 +41,33 @@ final class NATSLane: Sendable {
         return subjects.map { NATSLane(settings, filter: $0) }
     }
 
-    var progress: Progress { state.withLock { $0 } }
+    var progress: LaneProgress { state.withLock(\.progress) }
+    var behind: UInt64 { state.withLock(\.behind) }
+    var reply: String? { state.withLock(\.reply) }
 
     /// All messages up to this one are stored.
     func begin(at sequence: UInt64) {
-        state.withLock { ($0.taken, $0.durable) = (sequence, sequence) }
+        state.withLock { $0.progress.begin(at: sequence) }
     }
 
     func took(_ sequence: UInt64, behind: UInt64) {
-        state.withLock { ($0.taken, $0.behind) = (max($0.taken, sequence), behind) }
+        state.withLock { state in
+            state.progress.took(sequence)
+            state.behind = behind
+        }
     }
 
     func stored(_ sequence: UInt64, reply: String?) {
-        state.withLock { ($0.durable, $0.reply) = (max($0.durable, sequence), reply ?? $0.reply) }
+        state.withLock { state in
+            state.progress.stored(sequence)
+            state.reply = reply ?? state.reply
+        }
     }
 
     /// Waits until everything that the host has taken is stored.
     /// - Returns: false: the time has passed.
     func isStored(within time: Duration) -> Bool {
-        state.wait(time) { $0.durable >= $0.taken ? true : nil } ?? false
+        state.wait(time) { $0.progress.isStored ? true : nil } ?? false
     }
 
     /// A text that is too long keeps its beginning, and its hash makes it unique.

@@ -81,7 +81,7 @@ struct NATSLaneReader {
             _ = lease.keep()
         }
         gate.allSent(within: .seconds(5))
-        if let reply = lane.progress.reply { session.acknowledgeNow(reply, timeout: settings.connection.timeout) }
+        if let reply = lane.reply { session.acknowledgeNow(reply, timeout: settings.connection.timeout) }
         lease.release()
     }
 

@@ -1,4 +1,5 @@
 import CNats
+import FleetFormat
 import PenstockPluginKit
 
 /// The key-value bucket of the leases. A lease is a key with a lane's owner, which the server removes when it is not
@@ -105,26 +106,23 @@ final class NATSLease {
     let owner: String
     fileprivate(set) var revision: UInt64
     private let leases: NATSLeases
-    private var renewed: ContinuousClock.Instant
-    private var isLost = false
+    private var term: LeaseTerm
     /// Called with the time that the lease is valid for.
-    var onRenewal: ((Duration) -> Void)? { didSet { onRenewal?(end - .now) } }
+    var onRenewal: ((Duration) -> Void)? { didSet { onRenewal?(term.end - .now) } }
 
     /// - Parameter start: a time before the server wrote the lease.
     fileprivate init(
         _ leases: NATSLeases, key: String, owner: String, revision: UInt64, _ start: ContinuousClock.Instant
     ) {
-        (self.leases, self.key, self.owner, self.revision, renewed) = (leases, key, owner, revision, start)
+        (self.leases, self.key, self.owner, self.revision) = (leases, key, owner, revision)
+        term = LeaseTerm(timeToLive: leases.timeToLive, from: start)
     }
 
-    /// Whether no other owner can have it. The server's clock may run faster than this one, by a tenth.
-    var isValid: Bool { !isLost && .now < end }
-
-    /// It is valid until then, if it is not lost.
-    private var end: ContinuousClock.Instant { renewed + leases.timeToLive * 0.9 }
+    /// Whether no other owner can have it.
+    var isValid: Bool { term.isValid(at: .now) }
 
     /// How long until the next renewal; at most a third of the TTL.
-    var timeToRenewal: Duration { max(.zero, (renewed + leases.timeToLive / 3) - .now) }
+    var timeToRenewal: Duration { term.timeToRenewal(at: .now) }
 
     /// Writes it again, when it is time. If the server does not answer, it is tried again until the lease has expired.
     /// - Returns: whether it is valid.
@@ -132,8 +130,8 @@ final class NATSLease {
         guard isValid, timeToRenewal <= .zero else { return isValid }
         let start = ContinuousClock.now
         if let isWritten = try? leases.write(owner, self) {
-            if isWritten { renewed = start } else { isLost = true }
-            if isWritten { onRenewal?(end - .now) }
+            if isWritten { term.renew(from: start) } else { term.lose() }
+            if isWritten { onRenewal?(term.end - .now) }
         }
         return isValid
     }
@@ -142,6 +140,6 @@ final class NATSLease {
     func release() {
         guard isValid else { return }
         _ = try? leases.write("", self)
-        isLost = true
+        term.lose()
     }
 }

@@ -178,7 +178,7 @@ private final class Acknowledgements: Sendable {
         let outcome = outcome(reply)
         guard let batches else { return inFlight.settle(batch, index, outcome) }
         guard let connection = state.withLock({ $0.connection }) else { return }
-        batches.answered(batch, partition: index, outcome, connection)
+        batches.answered(batch, message: index, outcome, connection)
     }
 
     private func outcome(_ reply: NATSReply) -> Outcome {

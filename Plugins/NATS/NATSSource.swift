@@ -23,6 +23,7 @@ final class NATSSource: Source {
     private var thread: JoinableThread?
 
     init(settings: NATSSourceSettings, host: SourceHost) throws {
+        var settings = settings
         try settings.validate()
         self.settings = settings
         self.host = host

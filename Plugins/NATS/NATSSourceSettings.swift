@@ -11,6 +11,10 @@ struct NATSSourceSettings: Decodable {
             "description": "the name of the durable consumer; daemons with the same name share the work"},
         "subjects": {"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 1000},
             "description": "such as events.*; each has its own order; default: the whole stream"},
+        "subject": {"type": "string", "minLength": 1, "maxLength": 1000,
+            "description": "with partitions, instead of subjects: such as penstock.events.{partition}"},
+        "partitions": {"type": "string", "minLength": 1, "maxLength": 1000,
+            "description": "the numbers to read, such as 0-63 or 0-15,32; each has its own order"},
         "batch": {"type": "integer", "minimum": 1, "maximum": 10000,
             "description": "messages that a request asks for; default: 1000"},
         "wait": {"type": "string", "description": "how long the server waits for messages; default: 10s"},
@@ -18,7 +22,9 @@ struct NATSSourceSettings: Decodable {
             "description": "the key-value bucket by which daemons share the subjects; default: penstock_leases"}}}
         """
 
-    private enum CodingKeys: String, CodingKey { case stream, consumer, subjects, batch, wait, leases }
+    private enum CodingKeys: String, CodingKey {
+        case stream, consumer, subjects, subject, partitions, batch, wait, leases
+    }
 
     /// Each lane has a thread.
     private static let maximumSubjects = 64
@@ -28,6 +34,8 @@ struct NATSSourceSettings: Decodable {
     var consumer: String
     /// nil: the whole stream.
     var subjects: [String]?
+    private var subject: String?
+    private var partitions: String?
     var batch: Int
     var wait: DurationSetting
     var leases: String
@@ -38,14 +46,17 @@ struct NATSSourceSettings: Decodable {
         stream = try values.decode(String.self, forKey: .stream)
         consumer = try values.decode(String.self, forKey: .consumer)
         subjects = try values.decodeIfPresent([String].self, forKey: .subjects)
+        subject = try values.decodeIfPresent(String.self, forKey: .subject)
+        partitions = try values.decodeIfPresent(String.self, forKey: .partitions)
         batch = try values.decodeIfPresent(Int.self, forKey: .batch) ?? 1000
         wait = try values.decodeIfPresent(DurationSetting.self, forKey: .wait) ?? DurationSetting(.seconds(10))
         leases = try values.decodeIfPresent(String.self, forKey: .leases) ?? "penstock_leases"
     }
 
     /// - Throws: an error that names the invalid setting.
-    func validate() throws(SourceError) {
+    mutating func validate() throws(SourceError) {
         try connection.validate()
+        if subject != nil || partitions != nil { try expandPartitions() }
         for (setting, name) in [("stream", stream), ("consumer", consumer)] where !Self.isName(name) {
             throw SourceError(
                 "settings.\(setting): \"\(name)\" is not a name; white space and . * > / \\ are not allowed")
@@ -70,6 +81,42 @@ struct NATSSourceSettings: Decodable {
                         + "twice; change one of them")
             }
         }
+    }
+
+    /// Makes a subject of each partition.
+    private mutating func expandPartitions() throws(SourceError) {
+        guard let subject, let partitions else {
+            let missing = subject == nil ? "subject" : "partitions"
+            throw SourceError("settings.\(missing): is missing; subject and partitions belong together")
+        }
+        guard subjects == nil else {
+            throw SourceError("settings.subjects: cannot be given with subject and partitions; remove one of them")
+        }
+        let pattern = try NATSPartitionSubject(subject)
+        subjects = try Self.numbers(in: partitions).map { pattern.subject(of: $0) }
+    }
+
+    /// The numbers of a list such as `0-15,32`.
+    private static func numbers(in text: String) throws(SourceError) -> [Int] {
+        func invalid(_ why: String) -> SourceError {
+            SourceError("settings.partitions: \"\(text)\" \(why); write for example 0-63 or 0-15,32")
+        }
+        var numbers: [Int] = []
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let ends = part.split(separator: "-", omittingEmptySubsequences: false).map {
+                $0.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int($0) : nil
+            }
+            guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1], first <= last,
+                last < 4096
+            else { throw invalid("is not a list of numbers from 0 to 4095 and ranges") }
+            // Before the range is made: it may be long.
+            guard numbers.count + last - first < maximumSubjects else {
+                throw invalid("has more than \(maximumSubjects) partitions: let several sources read them")
+            }
+            numbers += first...last
+        }
+        guard Set(numbers).count == numbers.count else { throw invalid("has a number twice") }
+        return numbers
     }
 
     static func isName(_ name: String) -> Bool {

@@ -62,7 +62,7 @@ struct NATSSupervisor: Sendable {
         while let replies = gate.repliesToSend() {
             session.acknowledge(replies.flatMap(\.self))
             gate.sent()
-            host.gauge("nats_behind", lanes.reduce(0) { $0 + Double($1.progress.behind) })
+            host.gauge("nats_behind", lanes.reduce(0) { $0 + Double($1.behind) })
         }
         for thread in threads { thread.join() }
     }

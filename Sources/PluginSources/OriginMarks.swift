@@ -2,7 +2,7 @@ import Events
 
 /// How far each lane of a source has brought in the events of each origin: what the journal holds durably, and what was
 /// appended since. Belongs to the source's worker.
-struct OriginMarks {
+package struct OriginMarks {
     private struct Key: Hashable {
         /// Bytes, because strings with other bytes may be equal.
         var lane: [UInt8]
@@ -21,12 +21,12 @@ struct OriginMarks {
     private var limit = 64
 
     /// - Parameter stored: what the journal holds durably.
-    init(stored: @escaping (_ lane: String, _ origin: OriginID) -> OriginPlace?) {
+    package init(stored: @escaping (_ lane: String, _ origin: OriginID) -> OriginPlace?) {
         self.stored = stored
     }
 
     /// nil: nothing is known of the origin.
-    func mark(of lane: String, _ origin: OriginID) -> OriginPlace? {
+    package func mark(of lane: String, _ origin: OriginID) -> OriginPlace? {
         // What was appended is never behind what is stored.
         appended[Key(lane: Array(lane.utf8), origin: origin)]?.place ?? stored(lane, origin)
     }
@@ -35,7 +35,7 @@ struct OriginMarks {
     /// - Parameters:
     ///   - end: it is stored once the journal's durable end has reached this position.
     ///   - durable: the durable end.
-    mutating func note(_ lane: LanePosition, end: UInt64, durable: UInt64) {
+    package mutating func note(_ lane: LanePosition, end: UInt64, durable: UInt64) {
         guard let mark = lane.mark else { return }
         appended[Key(lane: Array(lane.lane.utf8), origin: mark.origin)] = Appended(place: mark.place, end: end)
         guard appended.count > limit else { return }

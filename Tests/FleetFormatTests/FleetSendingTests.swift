@@ -50,21 +50,27 @@ import Testing
         #expect(try messages.flatMap(places) == (0..<50).filter { $0 != 20 }.map { UInt64($0) })
     }
 
-    private func message(_ partition: Int, _ events: [Int]) -> FleetMessage {
+    private func message(_ number: Int, _ partition: Int, _ events: [Int]) -> FleetMessage {
         FleetMessage(
-            partition: partition, events: events, first: FleetPlace(position: 0, part: 0),
+            number: number, partition: partition, events: events, first: FleetPlace(position: 0, part: 0),
             last: FleetPlace(position: 0, part: 0), body: [])
     }
 
     @Test func `a partition's message is sent when the one before is acknowledged`() {
         var outbox = FleetOutbox()
-        let first = outbox.begin([message(0, [0]), message(1, [1]), message(1, [2, 3]), message(1, [4])])
+        let first = outbox.begin([
+            message(0, 0, [0]), message(1, 1, [1]), message(2, 1, [2, 3]), message(3, 1, [4]),
+        ])
         #expect(first.map(\.events) == [[0], [1]])
+        // Of a message that is not sent yet, there is no answer.
+        #expect(outbox.acknowledge(2).delivered == [] && outbox.fail(3) == [])
         let (one, second) = outbox.acknowledge(1)
         #expect(one == [1] && second?.events == [2, 3])
+        // An answer that comes twice is not one to the next message.
+        #expect(outbox.acknowledge(1).delivered == [] && outbox.fail(1) == [])
         // Everything of the partition comes again, and nothing of another one.
-        #expect(outbox.fail(1) == [2, 3, 4])
-        #expect(outbox.fail(1) == [] && outbox.acknowledge(1).delivered == [])
+        #expect(outbox.fail(2) == [2, 3, 4])
+        #expect(outbox.fail(2) == [] && outbox.acknowledge(2).delivered == [])
         #expect(!outbox.isEmpty)
         let (last, none) = outbox.acknowledge(0)
         #expect(last == [0] && none == nil && outbox.isEmpty)

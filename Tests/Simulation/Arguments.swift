@@ -6,6 +6,7 @@ struct Arguments {
     static let usage = """
         usage: simulate [--seeds N] [--first SEED] [--seconds N] [--threads N] [--trace] [--without PROTECTION]
                simulate --mutations [--seeds N] [--seconds N] [--threads N]
+               simulate --fleet [--seeds N] [--first SEED] [--seconds N] [--trace] [--without RULE | --mutations]
 
         Runs the worlds of N seeds and the regression seeds. If an invariant is violated, prints the command
         that repeats the run, and exits with 1.
@@ -15,6 +16,7 @@ struct Arguments {
         --without    remove a protection from the journal
         --mutations  remove one protection at a time and find a seed that detects it: the known seed, or one
                      of N; exit with 1 if no seed does
+        --fleet      fleets of edges, a broker and aggregators, and the rules of what they do with one another
         """
 
     var seeds = 1000
@@ -23,6 +25,7 @@ struct Arguments {
     var threads = 2
     var traces = false
     var mutations = false
+    var fleet = false
     var mutation: String?
 
     /// The time after which no world starts, counted from now.
@@ -37,6 +40,7 @@ struct Arguments {
             switch word {
             case "--trace": traces = true
             case "--mutations": mutations = true
+            case "--fleet": fleet = true
             case "--without":
                 guard let name = words.next() else { return nil }
                 mutation = name

@@ -20,6 +20,11 @@ import Platform
 struct Command {
     static func main() {
         guard let arguments = Arguments(CommandLine.arguments.dropFirst()) else { Exit.usage() }
+        if arguments.fleet {
+            let gate = FleetGate(arguments)
+            if !(arguments.mutations ? gate.passes() : gate.run()) { Exit.failed() }
+            return
+        }
         if let name = arguments.mutation, Mutation.named(name) == nil {
             print(
                 "simulate: unknown protection \(name); the protections are: \(Mutation.all.map(\.name).joined(separator: " "))"

@@ -34,7 +34,7 @@ import Testing
         return test
     }
 
-    private static let lanes = #","subjects":["fleet.0","fleet.1","fleet.2","fleet.3"]"#
+    private static let lanes = #","subject":"fleet.{partition}","partitions":"0-1,2,3-3""#
 
     private static func event(_ number: UInt64) -> String { #"{"userId":"u\#(number % 10)","n":\#(number)}"# }
 
@@ -187,6 +187,26 @@ import Testing
         // The other lanes go on.
         #expect(pluginEventually { Set(test.journal.now.events.map(\.lane)).count >= 2 })
         #expect(!test.journal.now.events.contains { $0.lane.hasSuffix("fleet.1") })
+    }
+
+    @Test(arguments: [
+        (#""subject":"f.{partition}""#, "settings.partitions: is missing"),
+        (#""partitions":"0-3""#, "settings.subject: is missing"),
+        (#""subject":"f.{partition}","partitions":"0-3","subjects":["a"]"#, "settings.subjects: cannot be given"),
+        (#""subject":"f","partitions":"0-3""#, "has no {partition}"),
+        (#""subject":"f.{partition}","partitions":"0-64""#, "has more than 64 partitions"),
+        (#""subject":"f.{partition}","partitions":"0-9223372036854775807""#, "is not a list"),
+        (#""subject":"f.{partition}","partitions":"3-1""#, "is not a list"),
+        (#""subject":"f.{partition}","partitions":"-1""#, "is not a list"),
+        (#""subject":"f.{partition}","partitions":"1,,2""#, "is not a list"),
+        (#""subject":"f.{partition}","partitions":"1-2-3""#, "is not a list"),
+        (#""subject":"f.{partition}","partitions":"٣""#, "is not a list"),
+        (#""subject":"f.{partition}","partitions":"1,0-1""#, "has a number twice"),
+    ])
+    func `bad partitions of a source are named`(settings: String, words: String) throws {
+        let test = try test()
+        let error = #expect(throws: (any Error).self) { try test.open("," + settings) }
+        #expect(error.map { "\($0)" }?.contains(words) == true, "\(String(describing: error))")
     }
 
     @Test(arguments: [
