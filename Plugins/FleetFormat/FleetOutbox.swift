@@ -24,8 +24,8 @@ package struct FleetOutbox {
         return first
     }
 
-    /// The broker has stored the message of this number. An answer that comes twice, or for a message that is not on its
-    /// way, changes nothing.
+    /// The broker has stored the message of this number. An answer that comes twice, or for a message that is not on
+    /// its way, changes nothing.
     /// - Returns: the indexes of its events, which are delivered; and the message to be sent now.
     package mutating func acknowledge(_ number: Int) -> (delivered: [Int], next: FleetMessage?) {
         guard let partition = partition(ofSent: number), var queue = queues[partition] else { return ([], nil) }
