@@ -249,7 +249,7 @@ let package = Package(
             "Daemon",
             [
                 "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
-                "Explanation", "Ingest", "Journal", "JournalAdapters", "Page", "Platform", "PluginHosting",
+                "Explanation", "Hashing", "Ingest", "Journal", "JournalAdapters", "Page", "Platform", "PluginHosting",
                 "PluginSources", "Routing", "Telemetry",
             ]),
         // Shows the effect of a configuration on an event: `penstock explain`, `penstock test`.

@@ -7,6 +7,7 @@ import PenstockPluginKit
 package final class FleetBatching {
     /// The journal of this host: the edge.
     private let edge: String
+    private let destination: String
     private let host: String
     private let level: Int
     private let fields = EventFields()
@@ -18,13 +19,16 @@ package final class FleetBatching {
 
     /// - Parameters:
     ///   - journal: its UUID.
+    ///   - destination: its name.
     ///   - level: of zstd, -7 to 19; nil: 1.
     /// - Throws: the journal has no UUID.
-    package init(journal: String, level: Int?) throws(SinkError) {
+    package init(journal: String, destination: String, level: Int?) throws(SinkError) {
         guard journal.utf8.count == 36 else {
             throw SinkError("settings.format: penstock needs the id of the host's journal, and there is none")
         }
         edge = journal
+        // A header field is one line of ASCII.
+        self.destination = destination.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? destination : "destination"
         self.level = level ?? 1
         user = fields.add(FieldPath(["userId"]))
         anonymous = fields.add(FieldPath(["anonymousId"]))
@@ -65,6 +69,7 @@ package final class FleetBatching {
     package func headers(of message: FleetMessage, isBackfill: Bool) -> [(name: String, value: String)] {
         var headers = [
             (FleetHeader.format, FleetHeader.version), (FleetHeader.edge, edge),
+            (FleetHeader.sequence, "\(destination) \(message.partition)/\(writer?.partitions ?? 0)"),
             (FleetHeader.first, message.first.text), (FleetHeader.last, message.last.text),
             (FleetHeader.events, "\(message.events.count)"),
         ]

@@ -4,6 +4,7 @@
 //
 //     penstock-format   1
 //     penstock-edge     the UUID of the edge's journal
+//     penstock-sequence the destination's name, the partition and the number of partitions: bus 7/64
 //     penstock-first    the place of the first event in that journal: its position, and /part if it is not 0
 //     penstock-last     the place of the last one
 //     penstock-events   their number
@@ -16,9 +17,13 @@
 // its part, and the distance of its receive time from the one before in nanoseconds, in zigzag form. The first event
 // counts from 0.
 //
-// Exactly once rests on the places: they rise within a message, and within a partition from message to message. An
+// Exactly once rests on the places: they rise within a message, and from message to message with the same edge and
+// sequence. Those are the origin of the events. A place that another destination of the edge has passed, or another
+// partition, says nothing, and neither does the same partition while their number was another one.
+//
+// An
 // edge sends the messages of a partition one after the other, each when the one before is acknowledged, and sends again
-// what was not, before anything later. An aggregator stores the last place of each edge and partition with the events,
+// what was not, before anything later. An aggregator stores the last place of each origin with the events,
 // in one commit, and drops what is not above it. So nothing that a broker, an edge or a restart repeats is stored
 // twice.
 //
@@ -28,6 +33,7 @@
 package enum FleetHeader {
     package static let format = "penstock-format"
     package static let edge = "penstock-edge"
+    package static let sequence = "penstock-sequence"
     package static let first = "penstock-first"
     package static let last = "penstock-last"
     package static let events = "penstock-events"
@@ -70,14 +76,7 @@ package enum FleetPartition {
             isEmpty = false
         }
         if isEmpty { hash = position }
-        return Int(mixed(hash) % UInt64(max(count, 1)))
-    }
-
-    /// The finalizer of MurmurHash3: the low bits of FNV-1a alone are not spread well.
-    private static func mixed(_ hash: UInt64) -> UInt64 {
-        var hash = hash
-        hash = (hash ^ hash >> 33) &* 0xFF51_AFD7_ED55_8CCD
-        hash = (hash ^ hash >> 33) &* 0xC4CE_B9FE_1A85_EC53
-        return hash ^ hash >> 33
+        // The low bits of FNV-1a alone are not spread well.
+        return Int(FleetOrigin.mixed(hash) % UInt64(max(count, 1)))
     }
 }

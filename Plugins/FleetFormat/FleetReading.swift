@@ -39,7 +39,8 @@ package final class FleetReading {
         guard let events = FleetBody.read(body) else {
             throw Problem(description: "its body is no table with events", isUnreadable: true)
         }
-        let origin = header(FleetHeader.backfill) == nil ? edge : nil
+        let sequence = header(FleetHeader.sequence) ?? ""
+        let origin = header(FleetHeader.backfill) == nil ? FleetOrigin.id(edge: edge, sequence: sequence) : nil
         var offers: [EventBuffer] = []
         var offer = EventBuffer(origin: origin)
         unsafe body.withUnsafeBytes { bytes in

@@ -9,6 +9,14 @@ package struct FleetMessage: Sendable {
     package var last: FleetPlace
     package var body: [UInt8]
 
+    /// Names the message: the same for the same events alone. A broker may drop a message of a name that it has. The
+    /// checksum with which the frame ends is part of it, because the events between the first and the last one may be
+    /// others after a change of the configuration.
+    package var id: String {
+        let checksum = body.suffix(4).reversed().reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
+        return "\(first.text)-\(last.text):\(String(checksum, radix: 16))"
+    }
+
     package init(
         number: Int, partition: Int, events: [Int], first: FleetPlace, last: FleetPlace, body: [UInt8]
     ) {

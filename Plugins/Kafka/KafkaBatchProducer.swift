@@ -31,7 +31,8 @@ final class KafkaBatchProducer: Sendable {
         self.host = host
         self.inFlight = inFlight
         let largest = settings.connection.properties?["message.max.bytes"].flatMap { Int($0.text) } ?? 1_000_000
-        let batching = try FleetBatching(journal: host.journal, level: settings.compressionLevel)
+        let batching = try FleetBatching(
+            journal: host.journal, destination: host.destination, level: settings.compressionLevel)
         state = Mutex(State(batching: batching, limit: max(largest - Self.headerSize, Self.smallestLimit)))
     }
 

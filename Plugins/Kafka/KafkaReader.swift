@@ -43,6 +43,7 @@ final class KafkaReader {
     private var bytes = 0
     private var due: [KafkaBatch] = []
     private var nextCommit = ContinuousClock.now
+    private var nextTerm = ContinuousClock.now
     private var lastCommit = ContinuousClock.now
     /// Commits without an answer so far.
     var commitsOnTheWay = 0
@@ -66,7 +67,16 @@ final class KafkaReader {
         for lane in lanes.values { host.laneClosed(lane.name) }
     }
 
+    /// A member that is stopped for longer than its session loses its partitions, and must store nothing of them when
+    /// it goes on.
+    private func renewTerms() {
+        guard ContinuousClock.now >= nextTerm else { return }
+        nextTerm = .now + settings.session / 10
+        for lane in lanes.values { host.lane(lane.name, isOursFor: settings.session * 0.8) }
+    }
+
     private func step() {
+        renewTerms()
         let hasRoom = progress.phase == .reading && offerDue()
         setPaused(!hasRoom)
         endRevocation()
@@ -163,6 +173,7 @@ final class KafkaReader {
         lanes[lane.partition] = lane
         if lane.end != lane.next { list(lane) }
         host.laneOpened(lane.name)
+        host.lane(lane.name, isOursFor: settings.session * 0.8)
         host.gauge("kafka_partitions", Double(lanes.count))
     }
 

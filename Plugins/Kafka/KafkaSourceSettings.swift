@@ -36,6 +36,12 @@ struct KafkaSourceSettings: Decodable {
     var revokeTimeout: DurationSetting
     private var hasBoth = false
 
+    /// A member that sends nothing for so long is no longer in its group. librdkafka's default is 45 s.
+    var session: Duration {
+        let property = connection.properties?["session.timeout.ms"].flatMap { Int64($0.text) }
+        return .milliseconds(min(max(property ?? 45_000, 1), 3_600_000))
+    }
+
     init(from decoder: any Decoder) throws {
         connection = try KafkaConnectionSettings(from: decoder)
         let values = try decoder.container(keyedBy: CodingKeys.self)

@@ -31,7 +31,8 @@ final class NATSBatchPublisher: Sendable {
         self.host = host
         self.inFlight = inFlight
         subject = try NATSPartitionSubject(settings.subject)
-        let batching = try FleetBatching(journal: host.journal, level: settings.compressionLevel)
+        let batching = try FleetBatching(
+            journal: host.journal, destination: host.destination, level: settings.compressionLevel)
         state = Mutex(State(batching: batching))
     }
 
@@ -89,7 +90,7 @@ final class NATSBatchPublisher: Sendable {
             var headers = state.batching.headers(of: message, isBackfill: state.isBackfill)
             // What is repeated on purpose must not be dropped.
             if !state.isBackfill {
-                headers.append(("Nats-Msg-Id", "\(host.journal):\(message.first.text)-\(message.last.text)"))
+                headers.append(("Nats-Msg-Id", "\(host.journal):\(host.destination):\(message.id)"))
             }
             return headers
         }

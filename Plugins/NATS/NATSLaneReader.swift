@@ -6,6 +6,8 @@ import PenstockPluginKit
 struct NATSLaneReader {
     /// How long a lane whose lease is given up waits for its offers.
     private static let patience = Duration.seconds(30)
+    /// How long a lease is looked at before it counts.
+    private static let confirmation = Duration.milliseconds(300)
 
     let lane: NATSLane
     let settings: NATSSourceSettings
@@ -43,7 +45,11 @@ struct NATSLaneReader {
             let wait = Duration.milliseconds(Int.random(in: 0...400) + min(gate.held, 20) * 100)
             gate.pause(wait, number)
             guard isRunning else { return nil }
-            if let lease = try leases.claim(lane.key, owner) { return lease }
+            if let lease = try leases.claim(lane.key, owner) {
+                // Servers before 2.10 may accept two claims at the same moment. Only the later one is kept.
+                gate.pause(Self.confirmation, number)
+                if isRunning, try lease.isConfirmed() { return lease }
+            }
             problems.set(lane, nil)
             gate.pause(.seconds(1), number)
         }

@@ -88,7 +88,7 @@ import PenstockPluginKit
         throw NATSError(status)
     }
 
-    private func read(_ key: String) throws(NATSError) -> (holder: String, revision: UInt64)? {
+    fileprivate func read(_ key: String) throws(NATSError) -> (holder: String, revision: UInt64)? {
         var entry: OpaquePointer?
         let status = unsafe kvStore_Get(&entry, handle, key)
         defer { unsafe kvEntry_Destroy(entry) }
@@ -133,6 +133,16 @@ final class NATSLease {
             if isWritten { term.renew(from: start) } else { term.lose() }
             if isWritten { onRenewal?(term.end - .now) }
         }
+        return isValid
+    }
+
+    /// Whether the server still has this owner's claim.
+    func isConfirmed() throws(NATSError) -> Bool {
+        guard let (holder, current) = try leases.read(key), holder == owner else {
+            term.lose()
+            return false
+        }
+        revision = current
         return isValid
     }
 

@@ -30,9 +30,11 @@ import Synchronization
         batch = settings.batch
         wait = settings.wait.duration
         let consumer = lane.consumer
+        // Any single message must fit, with what the server counts beside its payload.
+        let bytes = max(settings.batchBytes ?? 0, Int(clamping: connection.maximumPayload) + (64 << 10))
         request = (
             "$JS.API.CONSUMER.MSG.NEXT.\(settings.stream).\(consumer)",
-            #"{"batch":\#(batch),"expires":\#(wait.wholeMilliseconds * 1_000_000)}"#
+            #"{"batch":\#(batch),"max_bytes":\#(bytes),"expires":\#(wait.wholeMilliseconds * 1_000_000)}"#
         )
         var inbox: UnsafeMutablePointer<natsInbox>?
         try NATSError.check(unsafe natsInbox_Create(&inbox))
@@ -101,13 +103,14 @@ import Synchronization
     /// The server has ended a request.
     private func receive(status message: OpaquePointer) throws(Interruption) {
         let code = unsafe Self.header("Status", message) ?? ""
+        let left = unsafe Self.header("Nats-Pending-Messages", message).flatMap { Int($0) }
+        let description = unsafe Self.header("Description", message) ?? "unknown"
         switch code {
         case "100": return
-        case "404", "408":
-            let left = unsafe Self.header("Nats-Pending-Messages", message).flatMap { Int($0) }
-            open = max(0, open - max(0, left ?? open))
+        case "404", "408": open = max(0, open - max(0, left ?? open))
+        // The next message does not fit into the request's bytes.
+        case "409" where description.contains("MaxBytes"): open = max(0, open - max(0, left ?? open))
         default:
-            let description = unsafe Self.header("Description", message) ?? "unknown"
             throw Interruption(description: "the server has ended a request for messages: \(code) \(description)")
         }
     }

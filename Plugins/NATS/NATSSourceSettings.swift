@@ -17,6 +17,8 @@ struct NATSSourceSettings: Decodable {
             "description": "the numbers to read, such as 0-63 or 0-15,32; each has its own order"},
         "batch": {"type": "integer", "minimum": 1, "maximum": 10000,
             "description": "messages that a request asks for; default: 1000"},
+        "batch_bytes": {"type": "integer", "minimum": 1, "maximum": 1073741824,
+            "description": "their bytes; two requests may be open for each lane; default: the server's max_payload"},
         "wait": {"type": "string", "description": "how long the server waits for messages; default: 10s"},
         "leases": {"type": "string", "minLength": 1, "maxLength": 200,
             "description": "the key-value bucket by which daemons share the subjects; default: penstock_leases"}}}
@@ -24,6 +26,7 @@ struct NATSSourceSettings: Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case stream, consumer, subjects, subject, partitions, batch, wait, leases
+        case batchBytes = "batch_bytes"
     }
 
     /// Each lane has a thread.
@@ -37,6 +40,7 @@ struct NATSSourceSettings: Decodable {
     private var subject: String?
     private var partitions: String?
     var batch: Int
+    var batchBytes: Int?
     var wait: DurationSetting
     var leases: String
 
@@ -49,6 +53,7 @@ struct NATSSourceSettings: Decodable {
         subject = try values.decodeIfPresent(String.self, forKey: .subject)
         partitions = try values.decodeIfPresent(String.self, forKey: .partitions)
         batch = try values.decodeIfPresent(Int.self, forKey: .batch) ?? 1000
+        batchBytes = try values.decodeIfPresent(Int.self, forKey: .batchBytes)
         wait = try values.decodeIfPresent(DurationSetting.self, forKey: .wait) ?? DurationSetting(.seconds(10))
         leases = try values.decodeIfPresent(String.self, forKey: .leases) ?? "penstock_leases"
     }

@@ -60,6 +60,8 @@ import PenstockPluginKit
         unsafe configuration.Storage = settings.storage == .memory ? js_MemoryStorage : js_FileStorage
         if let age = settings.maxAge { unsafe configuration.MaxAge = age.duration.wholeMilliseconds * 1_000_000 }
         if let bytes = settings.maxBytes { unsafe configuration.MaxBytes = bytes }
+        // Events that no aggregator has read must not make room for others.
+        if settings.format == .penstock { unsafe configuration.Discard = js_DiscardNew }
         if let window = settings.duplicateWindow {
             unsafe configuration.Duplicates = window.duration.wholeMilliseconds * 1_000_000
         }

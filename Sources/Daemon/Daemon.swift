@@ -200,10 +200,10 @@ package final class Daemon {
         pipeline = Pipeline(clock: clock)
         work = MainThreadWork(signals: signals)
         sourcePlugins = SourcePlugins(journal: journal, clock: clock, telemetry: telemetry)
+        files = RunningFiles(file: options.configurationFile)
         status = StatusCollector(
             journal: journal, timings: timings, pipeline: pipeline, plugins: sourcePlugins,
-            descriptors: ingest.descriptors, clock: clock)
-        files = RunningFiles(file: options.configurationFile)
+            descriptors: ingest.descriptors, files: files, clock: clock)
         history = DeliveryHistory(clock: clock)
         let running = RunningConfiguration(files: files, pluginDirectories: options.pluginDirectories)
         let later = { @Sendable [group] (time: Duration, work: @escaping @Sendable () -> Void) in

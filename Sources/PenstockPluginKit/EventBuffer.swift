@@ -5,8 +5,9 @@ public struct EventBuffer: Sendable {
     private var bytes: [UInt8] = []
     private var ends: [Int] = []
     private var places: [penstock_place] = []
-    /// The id of the journal that stored the events before; nil: none did, or they are repeated on purpose. With it,
-    /// each event is appended with its place, and the host leaves out those that the lane has brought in before.
+    /// The sequence in which another host stored the events before, a UUID; nil: none did, or they are repeated on
+    /// purpose. With it, each event is appended with its place in the sequence, and the host leaves out those that the
+    /// lane has brought in before.
     public private(set) var origin: String?
 
     public init() {}

@@ -40,8 +40,8 @@ import Testing
         "Control": ["NIOCore", "NIOHTTP1", "NIOPosix", "Platform"],
         "Daemon": [
             "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
-            "Explanation", "Ingest", "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Page", "Platform",
-            "PluginHosting", "PluginSources", "Routing", "Telemetry",
+            "Explanation", "Hashing", "Ingest", "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Page",
+            "Platform", "PluginHosting", "PluginSources", "Routing", "Telemetry",
         ],
         "Explanation": [
             "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",

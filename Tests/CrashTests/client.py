@@ -91,6 +91,8 @@ class Client(threading.Thread):
 
     # The maximum number of lines without an answer.
     WINDOW = 1000
+    # The kind of connection.
+    connect = Connection
 
     def __init__(self, path, ledger, number, seed, burst=12, pause=0.02):
         super().__init__(daemon=True)
@@ -103,7 +105,7 @@ class Client(threading.Thread):
     def run(self):
         while not self.ended.is_set():
             try:
-                connection = Connection(self.path, self.ledger, self.number, padding=self.random.randrange(400))
+                connection = self.connect(self.path, self.ledger, self.number, padding=self.random.randrange(400))
             except OSError:
                 # The daemon is down: try again soon.
                 self.ended.wait(0.002)

@@ -43,7 +43,8 @@ import Testing
                     state: .full, first: 50, next: 60, bytes: 70, segments: 80, damaged: 90, lastError: "secret error",
                     retainBytes: 100, retainSeconds: 110, removedForSpace: 120),
                 destinations: ["shop\"\n": shop], recentRefusals: [],
-                refusedReload: .init(time: "", errors: ["secret error"])), startTime: 1_700_000_000.25)
+                refusedReload: .init(time: "", errors: ["secret error"]), host: "edge1", configurationHash: "0af"),
+            startTime: 1_700_000_000.25)
         report.stuckThreads = 1
         report.log = ["journal_write_failed": 2, "started": 1]
         report.process = ProcessUsage.current
@@ -71,7 +72,8 @@ import Testing
     }
 
     @Test(arguments: [
-        #"penstock_build_info{version="1.2.3"} 1"#, "penstock_healthy 0", "penstock_degraded_reasons 1",
+        #"penstock_build_info{version="1.2.3"} 1"#, #"penstock_configuration_info{host="edge1",hash="0af"} 1"#,
+        "penstock_healthy 0", "penstock_degraded_reasons 1",
         "penstock_reload_refused 1", "penstock_stuck_threads 1", "process_start_time_seconds 1700000000.25",
         #"penstock_source_accepted_events_total{source="apps"} 12"#,
         #"penstock_source_refused_events_total{source="apps",reason="too_large"} 3"#,
@@ -97,6 +99,24 @@ import Testing
     @Test(arguments: MetricsText.Format.allCases)
     func `texts of errors, answers and conditions are in no metric`(format: MetricsText.Format) {
         #expect(!Self.lines(format).contains { $0.contains("secret") })
+    }
+
+    /// An aggregator without a lane reads nothing, and a host with a socket accepts events all the same.
+    @Test func `an aggregator is ready when it reads a lane`() {
+        var report = Self.full()
+        report.status.journal.state = .ok
+        #expect(report.isReady)
+        var bus = report.status.sources["bus"]
+        bus?.state = .up
+        report.status.sources = ["bus": bus].compactMapValues(\.self)
+        #expect(report.isReady)
+        report.status.sources["bus"]?.openLanes = 0
+        #expect(!report.isReady)
+        report.status.sources["bus"]?.openLanes = 1
+        report.status.sources["bus"]?.state = .retrying
+        #expect(!report.isReady)
+        report.status.sources = [:]
+        #expect(report.isReady)
     }
 
     @Test func `a figure of a source that does not exist is left out`() {

@@ -50,6 +50,17 @@ import Testing
         #expect(try messages.flatMap(places) == (0..<50).filter { $0 != 20 }.map { UInt64($0) })
     }
 
+    @Test func `messages with other events have other names, whatever their ends are`() throws {
+        let writer = FleetWriter(partitions: 1, level: 1, limit: 1 << 20)
+        var names: [String] = []
+        for positions in [[1, 2, 9], [1, 9], [1, 3, 9], [1, 2, 9]] as [[UInt64]] {
+            for (index, position) in positions.enumerated() { add(writer, index, 0, position, "{}") }
+            names.append(try #require(writer.finish().messages.first).id)
+        }
+        #expect(Set(names).count == 3 && names[0] == names[3])
+        #expect(names.allSatisfy { $0.hasPrefix("1-9:") })
+    }
+
     private func message(_ number: Int, _ partition: Int, _ events: [Int]) -> FleetMessage {
         FleetMessage(
             number: number, partition: partition, events: events, first: FleetPlace(position: 0, part: 0),
@@ -85,7 +96,8 @@ import Testing
         var body = try #require(writer.finish().messages.first).body
         if damaged { body[body.count / 2] ^= 1 }
         let headers = [
-            FleetHeader.format: version, FleetHeader.edge: edge, FleetHeader.backfill: isBackfill ? "1" : nil,
+            FleetHeader.format: version, FleetHeader.edge: edge, FleetHeader.sequence: "bus 0/1",
+            FleetHeader.backfill: isBackfill ? "1" : nil,
         ]
         return unsafe try body.withUnsafeBytes {
             unsafe try FleetReading().offers($0, limits) { headers[$0] ?? nil }
@@ -95,11 +107,28 @@ import Testing
     @Test func `a message becomes offers within the host's limits, with the edge as their origin`() throws {
         let offers = try read(2500)
         #expect(offers.map(\.count) == [1000, 1000, 500])
-        #expect(offers.allSatisfy { $0.origin == Self.edge })
+        let origin = FleetOrigin.id(edge: Self.edge, sequence: "bus 0/1")
+        #expect(offers.allSatisfy { $0.origin == origin })
         #expect(try read(10, limits: (1000, 14)).map(\.count) == [2, 2, 2, 2, 2])
         #expect(try read(10, limits: (1000, 1)).map(\.count) == Array(repeating: 1, count: 10))
         // What is repeated on purpose must not be left out.
         #expect(try read(10, isBackfill: true).map(\.origin) == [nil])
+    }
+
+    @Test func `each partition of each destination of each edge is an origin of its own`() {
+        var ids: Set<String> = []
+        for edge in [Self.edge, "0190163d-8694-4b1a-9b7c-2f3e4d5c6b7b"] {
+            for sequence in ["bus 0/1", "bus 0/2", "bus 1/2", "bus2 0/1", ""] {
+                let id = FleetOrigin.id(edge: edge, sequence: sequence)
+                #expect(id.utf8.count == 36 && id.dropFirst(14).first == "8")
+                ids.insert(id)
+            }
+        }
+        #expect(ids.count == 10)
+        // It never changes: aggregators have stored it.
+        for edge in [Self.edge, Self.edge.uppercased()] {
+            #expect(FleetOrigin.id(edge: edge, sequence: "bus 7/64") == "dad31b42-a5f2-835c-b1f0-4067b57d697d")
+        }
     }
 
     @Test func `what is no batch is named, and a newer one is kept`() throws {

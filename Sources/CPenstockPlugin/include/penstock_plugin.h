@@ -333,10 +333,10 @@ typedef struct penstock_offer {
     /* Each is one event: a JSON object, as an application sends it. Line feeds between its tokens become spaces. */
     const penstock_string *events;
 
-    /* The id of the journal that stored the events before (a UUID: 8-4-4-4-12 hexadecimal digits), and `count` places in
-     * it, which rise. With the lane's position, the host stores how far the lane has brought in each origin. It leaves
-     * out events that are not above that, and counts them as duplicates: however often a broker or a sender repeats
-     * them, they are stored once. Length 0: the events have no origin. */
+    /* Where the events were stored before: a sequence, named by a UUID (8-4-4-4-12 hexadecimal digits), in which places
+     * rise, and `count` places in it. With the lane's position, the host stores how far the lane has brought in each
+     * origin. It leaves out events that are not above that, and counts them as duplicates: however often a broker or a
+     * sender repeats them, they are stored once. Length 0: the events have no origin. */
     penstock_string origin;
     const penstock_place *places;
 } penstock_offer;

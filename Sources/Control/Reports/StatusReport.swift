@@ -20,13 +20,20 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package var refusedReload: RefusedReload?
     /// The URL of the metrics; nil: there is no listener for them.
     package var metrics: String?
+    /// The name of the machine.
+    package var host: String?
+    /// SHA-256 of the running configuration's files, in hexadecimal digits: hosts with the same files have the same.
+    package var configurationHash: String?
 
     /// `health` is derived from `reasons`.
     package init(
         reasons: [String], version: String, uptimeSeconds: Double, eventsPerSecond: Double, sources: [String: Source],
         journal: Journal, destinations: [String: Destination], recentRefusals: [Refusal],
-        refusedReload: RefusedReload? = nil, metrics: String? = nil
+        refusedReload: RefusedReload? = nil, metrics: String? = nil, host: String? = nil,
+        configurationHash: String? = nil
     ) {
+        self.host = host
+        self.configurationHash = configurationHash
         self.metrics = metrics
         self.reasons = reasons
         health = reasons.isEmpty ? .healthy : .degraded
@@ -324,7 +331,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case health, reasons, version, sources, journal, destinations, metrics
+        case health, reasons, version, sources, journal, destinations, metrics, host
+        case configurationHash = "configuration_hash"
         case uptimeSeconds = "uptime_seconds"
         case eventsPerSecond = "events_per_second"
         case recentRefusals = "recent_refusals"

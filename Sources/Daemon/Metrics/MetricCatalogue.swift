@@ -9,6 +9,9 @@ enum MetricCatalogue {
     // MARK: The daemon
 
     static let build = Metric("penstock_build_info", .gauge, labels: ["version"], "1, with the daemon's version")
+    static let configuration = Metric(
+        "penstock_configuration_info", .gauge, labels: ["host", "hash"],
+        "1, with the machine's name and SHA-256 of the running configuration's files")
     static let uptime = Metric("penstock_uptime_seconds", .gauge, "Time since the daemon started")
     static let healthy = Metric(
         "penstock_healthy", .gauge, "1 if the daemon is healthy, 0 if it is degraded (penstock status tells why)")
@@ -26,7 +29,7 @@ enum MetricCatalogue {
         "Time from the receipt of each event, once it is valid and queued, to its acknowledgement")
 
     private static let daemon = [
-        build, uptime, healthy, reasons, refusedReload, stuckThreads, log, ingest,
+        build, configuration, uptime, healthy, reasons, refusedReload, stuckThreads, log, ingest,
     ]
 
     // MARK: The process

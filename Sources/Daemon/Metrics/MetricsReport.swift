@@ -26,8 +26,12 @@ struct MetricsReport {
     /// Refusal reasons that can be violations of a plan.
     private static let planReasons: [RefusalReason] = [.unplanned, .schemaViolation]
 
-    /// Whether events are accepted.
-    var isReady: Bool { status.journal.state == .ok && !isStopping }
+    /// Whether events are accepted, or read: an aggregator, whose sources are all plugins, reads at least one lane.
+    var isReady: Bool {
+        let isAggregator = !status.sources.isEmpty && status.sources.values.allSatisfy { $0.state != nil }
+        let reads = status.sources.values.contains { $0.state == .up && $0.openLanes ?? 0 > 0 }
+        return status.journal.state == .ok && !isStopping && (reads || !isAggregator)
+    }
 
     func text(_ format: MetricsText.Format) -> [UInt8] {
         var text = MetricsText(format)
@@ -43,6 +47,7 @@ struct MetricsReport {
 
     private func writeDaemon(to text: inout MetricsText) {
         text.write(MetricCatalogue.build) { $0.sample(true, status.version) }
+        text.write(MetricCatalogue.configuration) { $0.sample(true, status.host ?? "", status.configurationHash ?? "") }
         text.write(MetricCatalogue.uptime) { $0.sample(status.uptimeSeconds) }
         text.write(MetricCatalogue.healthy) { $0.sample(status.health == .healthy) }
         text.write(MetricCatalogue.reasons) { $0.sample(UInt64(status.reasons.count)) }

@@ -1,6 +1,7 @@
 import Configuration
 import Control
 import Events
+import Hashing
 import Synchronization
 
 /// The texts of the running configuration's files, as they were read when it was applied. Any thread.
@@ -18,6 +19,7 @@ final class RunningFiles: Sendable {
         var graph = RoutingReport()
         /// Grows with each applied configuration.
         var version: UInt64 = 0
+        var hash = ""
     }
 
     /// The main file, as given to the daemon.
@@ -32,6 +34,9 @@ final class RunningFiles: Sendable {
     /// A number that changes with each applied configuration.
     var version: UInt64 { state.withLock { $0.version } }
 
+    /// SHA-256 of the files' paths and texts, in hexadecimal digits.
+    var hash: String { state.withLock { $0.hash } }
+
     /// The texts of the running configuration, and a number that changes with them; nil: they are too large to be kept.
     var texts: (texts: [ConfigurationText], version: UInt64)? {
         state.withLock { $0.omitted.isEmpty ? ($0.texts, $0.version) : nil }
@@ -41,7 +46,7 @@ final class RunningFiles: Sendable {
     ///   - configuration: what the texts mean.
     ///   - time: in nanoseconds since 1970-01-01 UTC.
     func applied(_ texts: [ConfigurationText], _ configuration: Configuration, at time: Int64) {
-        var next = State(appliedAt: time, graph: RoutingReport(configuration))
+        var next = State(appliedAt: time, graph: RoutingReport(configuration), hash: Self.hash(texts))
         var room = Self.limit
         for var text in texts {
             if text.text.utf8.count > room {
@@ -55,6 +60,17 @@ final class RunningFiles: Sendable {
             next.version = state.version &+ 1
             state = next
         }
+    }
+
+    private static func hash(_ texts: [ConfigurationText]) -> String {
+        var bytes: [UInt8] = []
+        for text in texts {
+            bytes += Array(text.path.utf8) + [0]
+            bytes += Array(text.text.utf8) + [0]
+        }
+        var json: [UInt8] = []
+        Digest(key: nil).appendJSON(of: bytes.span, to: &json)
+        return String(decoding: json.dropFirst().dropLast(), as: UTF8.self)
     }
 
     /// Compares the running files with those on disk. Blocks on the disk.

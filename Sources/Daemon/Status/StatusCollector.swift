@@ -25,6 +25,7 @@ final class StatusCollector: Sendable {
     private let pipeline: Pipeline
     private let plugins: SourcePlugins
     private let descriptors: DescriptorReserve
+    private let files: RunningFiles
     private let clock: any Clock
     private let started: Instant
     private let sources = Mutex<[String: Source]>([:])
@@ -63,8 +64,9 @@ final class StatusCollector: Sendable {
 
     init(
         journal: Journal, timings: JournalTimings, pipeline: Pipeline, plugins: SourcePlugins,
-        descriptors: DescriptorReserve, clock: any Clock
+        descriptors: DescriptorReserve, files: RunningFiles, clock: any Clock
     ) {
+        self.files = files
         self.timings = timings
         self.plugins = plugins
         self.descriptors = descriptors
@@ -297,7 +299,8 @@ final class StatusCollector: Sendable {
                     time: Timestamp.format(recent.time), source: name, reason: recent.refusal.reason.rawValue,
                     detail: recent.refusal.detail, messageID: recent.refusal.messageID)
             },
-            refusedReload: condition.refusedReload, metrics: condition.metrics)
+            refusedReload: condition.refusedReload, metrics: condition.metrics, host: HostName.current,
+            configurationHash: files.hash)
     }
 }
 
