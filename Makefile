@@ -7,8 +7,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-api torture torture-handovers simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: format check-format bench-attack bench-http bench-isolation bench-keeping bench-page bench-sdk bench-diff install
+.PHONY: help run test check check-api torture torture-handovers torture-recipes simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
+.PHONY: fleet test-fleet torture-fleet format check-format bench-attack bench-fleet bench-http bench-isolation bench-keeping bench-page bench-sdk bench-diff install
 .PHONY: install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
 .PHONY: uninstall deb rpm dist test-packages setup-deb setup-rpm setup-dist
@@ -66,9 +66,10 @@ install_packages := $(build_packages) patchelf lowdown
 deb_packages := $(install_packages) $(plugin_packages) debhelper dh-apparmor dpkg-dev lintian
 dist_packages := $(install_packages) $(plugin_packages) file
 rpm_packages := $(dist_packages) rpm
-# To crash: filesystems for power cuts, strace for failing system calls, a separate systemd for restarts.
+# To crash: filesystems for power cuts, strace for failing system calls, a separate systemd for restarts, a client of the
+# recipes' server.
 torture_packages := $(install_packages) python3 xfsprogs e2fsprogs strace util-linux mount \
-	systemd dbus libnss-systemd bsdutils
+	systemd dbus libnss-systemd bsdutils curl
 # To test: HTTP servers, databases and brokers, which the tests start on free ports; a separate systemd, into which
 # Penstock is installed; a validator for the JSON Schema; a formatter for the man pages; clients in several languages; a
 # browser.
@@ -87,7 +88,7 @@ help:
 	@echo 'make check-api'
 	@echo '              compare the API of the SDK with that of the newest release, or BASE=COMMIT'
 	@echo 'make torture  crash the release for an hour: kill -9, power cuts, failing system calls, flipped bits, restarts;'
-	@echo '              one part: make torture-handovers HANDOVERS=$(HANDOVERS)'
+	@echo '              one part: make torture-handovers HANDOVERS=$(HANDOVERS); the recipes of the SDK: make torture-recipes'
 	@echo 'make simulate SEEDS=$(SEEDS) FIRST=$(FIRST)'
 	@echo '              journal, delivery and clients in one thread, on a simulated disk that fails'
 	@echo 'make build    release binaries in $(release)'
@@ -96,7 +97,8 @@ help:
 	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them; then libFuzzer, SECONDS=60 for each program;'
 	@echo '              one program: make fuzz-lines'
 	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -http,'
-	@echo '              -keeping, -page, -sdk, -diff'
+	@echo '              -keeping, -page, -sdk, -diff, -fleet'
+	@echo 'make fleet    a fleet on this machine; make test-fleet: fleets that fail'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make uninstall'
 	@echo '              remove what make install has installed; keep the configuration and the journal'
@@ -198,12 +200,18 @@ torture: setup-torture build
 	@echo '==> damaging journals: a cut at every byte, every bit flipped'
 	@printf '%s\n' sealed unsealed current crashed | xargs -P "$$(nproc)" -I PLACE $(release)/damage 1 PLACE
 	@$(MAKE) --no-print-directory torture-handovers
+	@$(MAKE) --no-print-directory torture-recipes
 
 # Clients of the installed release must not notice anything.
 torture-handovers: setup-torture build
 	@echo '==> 20,000 events a second: $(HANDOVERS) restarts of the service, then $(HANDOVERS) kills'
 	@$$([ "$$(id -u)" = 0 ] || echo sudo -n) env HANDOVERS=$(HANDOVERS) Tests/Support/with-systemd --timeout 1800 -- \
 		Tests/Support/service-checks $(release) clients_do_not_notice_restarts clients_do_not_notice_kills
+
+# The recipes of the SDK's page "Servers", with the packages that they are for.
+torture-recipes: setup-torture build
+	@echo '==> building the recipes with Hummingbird, ServiceLifecycle and swift-log, and running them'
+	@Tests/Support/recipes $(release)
 
 bench: build
 	@for product in journal-benchmark routing-benchmark sdk-benchmark; do $(product) "$$product"; done
@@ -244,6 +252,25 @@ bench-attack: build
 # Measures what HTTP costs beside lines, and beside nginx.
 bench-http: build
 	@Tests/Benchmarks/http --rounds $(or $(ROUNDS),3)
+
+# A fleet on this machine, until Ctrl-C: three NATS servers, four edges, three aggregators.
+fleet: setup-test build
+	@PENSTOCK_BINARIES=$(release) Tests/FleetTests/demo
+
+# Fleets of real daemons and NATS servers that fail. Events are lost here by NATS servers before 2.10: NATS_SERVER names
+# another one.
+test-fleet: setup-test
+	@swift build
+	@Tests/FleetTests/run --short
+
+# An hour of it. NATS servers before 2.10 do not survive this without a loss.
+torture-fleet: setup-test build
+	@PENSTOCK_BINARIES=$(release) Tests/FleetTests/run --long
+
+# Measures what a fleet costs: from an edge's socket to an aggregator's file; and 10,000 edges.
+bench-fleet: setup-test build
+	@Tests/FleetTests/bench
+	@Tests/FleetTests/crowd
 
 # Measures what it costs that clients' connections outlive the daemon.
 bench-keeping: build

@@ -75,8 +75,8 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
         return members
     }
 
-    #if os(Linux)
-        // On Linux, FoundationEssentials has no locale and time zone: these need Foundation with all of ICU.
+    #if !canImport(Darwin)
+        // FoundationEssentials has no locale and time zone: these need Foundation with all of ICU.
 
         private static var currentLocale: String? {
             let environment = ProcessInfo.processInfo.environment
@@ -119,7 +119,7 @@ extension Analytics {
 
         /// The name and version from the bundle; nil on platforms without bundles.
         static var ofBundle: Application? {
-            #if os(Linux)
+            #if !canImport(Darwin)
                 nil
             #else
                 (Bundle.main.infoDictionary?["CFBundleName"] as? String).map { name in
@@ -154,7 +154,7 @@ private enum Machine {
 private enum OperatingSystem {
     /// `context.os`.
     static var description: PropertyValue {
-        #if os(Linux)
+        #if !canImport(Darwin)
             let release = fields(of: (try? String(contentsOfFile: "/etc/os-release", encoding: .utf8)) ?? "")
             // Rolling distributions have no version.
             let version = release["VERSION_ID"].map { ["version": PropertyValue.string($0)] } ?? [:]
@@ -166,7 +166,7 @@ private enum OperatingSystem {
         #endif
     }
 
-    #if os(Linux)
+    #if !canImport(Darwin)
         /// The fields of os-release(5).
         private static func fields(of text: String) -> [String: String] {
             var fields: [String: String] = [:]

@@ -21,7 +21,8 @@ public struct Diagnostic: Sendable, Hashable, CustomStringConvertible {
         public static let eventRefused = Code(rawValue: "event_refused")
         /// A provider cannot reach the daemon or the service. It keeps retrying.
         public static let unreachable = Code(rawValue: "unreachable")
-        /// A provider cannot write to its spool on disk. It keeps retrying, and keeps the events in memory.
+        /// A provider cannot write to its spool on disk, or cannot read it now. It keeps retrying. Events that cannot
+        /// be written stay in memory, and events that cannot be read stay on disk.
         public static let spoolFailed = Code(rawValue: "spool_failed")
         /// The anonymous id cannot be written to its file.
         public static let anonymousIDNotKept = Code(rawValue: "anonymous_id_not_kept")

@@ -41,6 +41,8 @@ struct HTTPOutbox {
         var inMemory = 0
         /// The size of those on disk in bytes.
         var onDisk = 0
+        /// How many of the lines were counted as purged while they were in flight.
+        var purged = 0
     }
 
     /// The consequence of an answer.
@@ -57,12 +59,13 @@ struct HTTPOutbox {
     private enum InFlight: Equatable {
         case memory(lines: Int)
         case disk(lines: Int, bytes: Int)
-        /// They were purged from the disk.
-        case purged(lines: Int)
+        /// They were purged. The service may still take them, but they are not sent again.
+        /// - Parameter inMemory: How many of them were in memory only.
+        case purged(lines: Int, inMemory: Int)
 
         var lines: Int {
             switch self {
-            case .memory(let lines), .disk(let lines, _), .purged(let lines): lines
+            case .memory(let lines), .disk(let lines, _), .purged(let lines, _): lines
             }
         }
 
@@ -223,7 +226,7 @@ struct HTTPOutbox {
             removeFirst(count)
             return Settled(lines: count, inMemory: count)
         case .disk(let lines, let bytes): return Settled(lines: lines, onDisk: bytes)
-        case .purged(let lines): return Settled(lines: lines)
+        case .purged(let lines, let inMemory): return Settled(lines: lines, purged: inMemory)
         }
     }
 
@@ -243,34 +246,31 @@ struct HTTPOutbox {
     /// The lines returned by `oldest` are on disk now.
     /// - Returns: How many lines left memory: none if they were purged meanwhile.
     mutating func spooled(_ piece: Piece) -> Int {
+        guard piece.purges == purges else { return 0 }
         let (lines, bytes) = (piece.block.lines, piece.block.bytes.count)
-        if piece.wasSent {
-            inFlight = .disk(lines: lines, bytes: bytes)
-        } else if piece.purges != purges {
-            return 0
-        }
+        if piece.wasSent { inFlight = .disk(lines: lines, bytes: bytes) }
         removeFirst(lines)
         return lines
     }
 
     // MARK: Lines in memory
 
-    /// Discards all lines in memory that are not in flight.
+    /// Discards all lines in memory. If the current request fails, its lines are not sent again.
     /// - Returns: How many they were.
     mutating func purge() -> Int {
-        var sent = 0
-        if case .memory(let count) = inFlight { sent = count }
-        let count = lines.count - sent
-        bytes -= lines[sent...].reduce(0) { $0 + $1.bytes.count }
-        lines.removeSubrange(sent...)
-        suspects = 0
-        purges += 1
-        return count
+        if case .memory(let count) = inFlight { inFlight = .purged(lines: count, inMemory: count) }
+        defer {
+            lines = []
+            bytes = 0
+            suspects = 0
+            purges += 1
+        }
+        return lines.count
     }
 
     /// All lines on disk were discarded.
     mutating func purgedDisk() {
-        if case .disk(let lines, _) = inFlight { inFlight = .purged(lines: lines) }
+        if case .disk(let lines, _) = inFlight { inFlight = .purged(lines: lines, inMemory: 0) }
     }
 
     private func block(_ count: Int) -> LineBlock {

@@ -106,7 +106,8 @@ public final class HTTPProvider: AnalyticsProvider, BlockingFlush {
         public var refused = 0
         /// Dropped, because the event was too large, or memory and spool were full.
         public var dropped = 0
-        /// Discarded from memory by ``HTTPProvider/purge()``.
+        /// Discarded from memory by ``HTTPProvider/purge()``. Events of a request that was being sent are included,
+        /// until the service takes or rejects them after all: then they count as delivered or refused instead.
         public var purged = 0
         /// In memory only. These events would be lost if the process were killed now.
         public var inMemory = 0
@@ -148,8 +149,8 @@ public final class HTTPProvider: AnalyticsProvider, BlockingFlush {
         client.flushBlocking(until: deadline)
     }
 
-    /// Discards the events in memory and in the spool, also those that ended processes have left there, except the
-    /// events of a request that is being sent.
+    /// Discards the events in memory and in the spool, also those that ended processes have left there. The service may
+    /// still take the events of a request that is being sent; if the request fails, they are not sent again.
     public func purge() { client.purge() }
 
     /// The number of events so far, by outcome.

@@ -24,8 +24,6 @@ final class HTTPWorker {
     private var current: LineBlock?
     /// Whether the current outage has been reported.
     private var hasReportedOutage = false
-    /// Whether it has been reported that the spool cannot be read now.
-    private var hasReportedSpool = false
     private var drops: DropReports
     private var closesAt: Instant?
 
@@ -52,7 +50,7 @@ final class HTTPWorker {
         if let report = drops.report(now: now, newDrops: client.newDrops) { client.report(report) }
         if turn.isPurging { purge() }
         if let answer = turn.answer { settle(answer, now: now) }
-        if spool.adoptIfDue(now, isWaiting: current != nil) { noteSpool() }
+        adoptIfDue(now: now)
 
         let isDue = [turn.deadline, closesAt].contains { $0.map { $0 <= now } ?? false }
         let disk = HTTPOutbox.Disk(unsent: spool.unsent, hasRoom: spool.hasRoom(now))
@@ -142,6 +140,7 @@ final class HTTPWorker {
         client.decide { _, numbers in
             count(&numbers)
             numbers.inMemory -= settled.inMemory
+            numbers.purged -= settled.purged
         }
         client.answerFlushes(now: nil)
     }
@@ -193,16 +192,23 @@ final class HTTPWorker {
             block.keep(lines: lines, bytes: bytes - HTTPBatch.overhead)
             client.decide { outbox, _ in outbox.beginSpooled(lines: block.lines, bytes: block.bytes.count) }
             post(block)
-            hasReportedSpool = false
         } catch {
             client.decide { outbox, _ in outbox.postpone(now: now, using: &random) }
-            guard !hasReportedSpool else { return }
-            hasReportedSpool = true
-            client.report(
-                Diagnostic(
-                    .spoolFailed,
-                    "the spool cannot be read: \(systemErrorText(error.code)); its events are kept and retried"))
+            report(error)
         }
+    }
+
+    private func adoptIfDue(now: Instant) {
+        do throws(SpoolUnavailable) {
+            guard try spool.adoptIfDue(now, isWaiting: current != nil) else { return }
+        } catch {
+            report(error)
+        }
+        noteSpool()
+    }
+
+    private func report(_ problem: SpoolUnavailable) {
+        if let report = spool.report(problem) { client.report(report) }
     }
 
     private func noteSpool() {
@@ -211,7 +217,7 @@ final class HTTPWorker {
     }
 
     private func purge() {
-        spool.purge()
+        do throws(SpoolUnavailable) { try spool.purge() } catch { report(error) }
         client.decide { outbox, _ in outbox.purgedDisk() }
         noteSpool()
     }

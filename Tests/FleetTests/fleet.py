@@ -145,7 +145,8 @@ class Aggregator(Host):
     def __init__(self, number, directory, servers, partitions, journal, files):
         super().__init__(f"aggregator{number}", directory, "aggregator.yaml", {
             SERVERS: servers, "partitions: 0-63": f'partitions: "0-{partitions - 1}"',
-            "/var/lib/penstock/archive/%Y-%m-%d.ndjson.zst": f"{directory}/events.ndjson", "rotate: { size: 1GiB }\n    keep: { time: 90d }": files,
+            "/var/lib/penstock/archive/%Y-%m-%d.ndjson.zst": f"{directory}/events.ndjson",
+            "rotate: { size: 1GiB }\n    keep: { time: 90d }": files,
             "retain: { time: 7d, size: 100GiB }": journal,
         })
 

@@ -120,8 +120,13 @@ import Testing
         }
     }
 
-    @Test func `the program in the README compiles`() async throws {
-        let programs = try blocks(of: "../../../README.md").filter {
+    /// Pages that also have code of other kinds.
+    private static let pages = [
+        "../../../README.md", "FromAnEmptyPackage.md", "../../PenstockHTTP/PenstockHTTP.docc/PenstockHTTP.md",
+    ]
+
+    @Test(arguments: pages) func `the program of a page compiles`(page: String) async throws {
+        let programs = try blocks(of: page).filter {
             $0.language == "swift" && $0.text.hasPrefix("import ")
         }
         #expect(programs.count == 1)

@@ -159,7 +159,7 @@ import Testing
         #expect(names.allSatisfy { !$0.contains("one") && !$0.contains("two") }, "no name shows a key")
     }
 
-    @Test func `purge discards memory and disk, but not the request that is being sent`() async throws {
+    @Test func `purge discards memory and disk`() async throws {
         let server = try ScriptedServer([.status(503)])
         defer { server.stop() }
         let provider = HTTPProvider(try options(server))
@@ -177,19 +177,45 @@ import Testing
         #expect(statistics.inMemory == 0 && statistics.dropped == 0)
     }
 
-    @Test func `purge in memory keeps the request that is being sent`() async throws {
-        let server = try ScriptedServer([.hang])
-        defer { server.stop() }
+    /// Consent is withdrawn while a request is under way, and its events are in memory only, or also in the spool.
+    @Test(arguments: [503, 200, 400], [true, false])
+    func `purged events of a request that fails are not sent again`(status: Int, isSpooled: Bool) async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let held = ScriptedServer.Reply.respond { _ in
+            gate.wait()
+            return .status(status)
+        }
+        let server = try ScriptedServer([held, .status(200)])
+        defer {
+            gate.signal()
+            server.stop()
+        }
         var options = try options(server)
-        options.spool = nil
-        options.batchEvents = 5
+        options.flushInterval = .seconds(3600)
+        options.batchEvents = 10
         let provider = HTTPProvider(options)
-        for number in 0..<20 { provider.record(.numbered(number)) }
-        try await eventually("the request is there") { server.requests.count >= 1 }
-        provider.purge()
-        let sent = numbers(server).count
-        #expect(provider.statistics.purged == 20 - sent)
-        #expect(provider.statistics.inMemory == sent)
+        let analytics = Analytics(providers: [provider], userID: "u")
+        for number in 0..<10 { analytics.track("N", ["number": .int(number)]) }
+        try await eventually("the request is there") { server.requests.count == 1 }
+        if isSpooled { #expect(await provider.flush(until: .now) == .complete) }
+        analytics.withdrawConsent(purging: true)
+        #expect(provider.statistics.inMemory == 0)
+        // The spool counts bytes, not events.
+        let inMemory = isSpooled ? 0 : 10
+        #expect(provider.statistics.purged == inMemory)
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete, "nothing is left to wait for")
+        try await eventually("the spool is empty") { provider.statistics.spooledBytes == 0 && files.isEmpty }
+        gate.signal()
+        analytics.consent = .on
+        analytics.track("N", ["number": 10])
+        #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
+        try await eventually("the next event is delivered") {
+            provider.statistics.delivered == (status == 200 ? 11 : 1)
+        }
+        #expect(numbers(server, from: 1) == [10])
+        #expect(provider.statistics.purged == (status == 503 ? inMemory : 0))
+        #expect(provider.statistics.refused == (status == 400 ? 10 : 0))
+        #expect(provider.statistics.dropped == 0 && provider.statistics.inMemory == 0 && files.isEmpty)
     }
 
     @Test func `a spool that cannot be written is reported, and the events stay in memory`() async throws {

@@ -12,7 +12,7 @@ import Testing
 
     private func spool(maximumBytes: Int = 1 << 20, segmentBytes: Int = 100) throws -> Spool {
         let spool = try #require(Spool(directory: directory, maximumBytes: maximumBytes, segmentBytes: segmentBytes))
-        spool.adopt()
+        try spool.adopt()
         return spool
     }
 
@@ -120,8 +120,21 @@ import Testing
         let second = try spool()
         #expect(second.append(lines(4...6), wasSent: false) == .done)
         first.close()
-        second.adopt()
+        try second.adopt()
         #expect(rest(second) == String(decoding: lines(1...6), as: UTF8.self))
+    }
+
+    @Test func `purging deletes what ended processes left, and nothing of running ones`() throws {
+        let ended = try spool()
+        #expect(ended.append(lines(1...3), wasSent: false) == .done)
+        ended.close()
+        let purging = try #require(Spool(directory: directory, maximumBytes: 1 << 20, segmentBytes: 100))
+        #expect(purging.append(lines(4...6), wasSent: false) == .done)
+        try purging.adopt(purging: true)
+        #expect(rest(purging) == "line 4\nline 5\nline 6\n")
+        #expect(files(".ndjson").count == 1)
+        purging.purge()
+        #expect(files(".ndjson") == [])
     }
 
     // MARK: With a provider

@@ -9,6 +9,8 @@
     import Glibc
 #elseif canImport(Musl)
     import Musl
+#elseif canImport(Android)
+    import Android
 #endif
 
 /// Logs a line for each event: to the system log on Apple's platforms, to standard error elsewhere.
@@ -79,7 +81,7 @@ public struct LoggingProvider: AnalyticsProvider {
             write = { line in
                 var line = prefix + line + "\n"
                 // Write with one system call, so that lines of several threads do not mix.
-                line.withUTF8 { text in _ = unsafe Self.writeToStandardError(text.baseAddress, text.count) }
+                line.withUTF8 { text in _ = unsafe writeToStandardError(text.baseAddress, text.count) }
             }
         #endif
     }
@@ -118,14 +120,10 @@ public struct LoggingProvider: AnalyticsProvider {
         default: "…"
         }
     }
-
-    #if !canImport(os)
-        private static func writeToStandardError(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int {
-            #if canImport(Glibc)
-                unsafe Glibc.write(STDERR_FILENO, bytes, count)
-            #else
-                unsafe Musl.write(STDERR_FILENO, bytes, count)
-            #endif
-        }
-    #endif
 }
+
+#if !canImport(os)
+    private func writeToStandardError(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Int {
+        unsafe write(STDERR_FILENO, bytes, count)
+    }
+#endif

@@ -4,6 +4,9 @@
 //     sdk-application SOCKET SPOOL flush COUNT     records, flushes, prints the outcome and waits to be killed
 //     sdk-application SOCKET SPOOL fork COUNT      records and forks; both record, the child in four threads
 //     sdk-application SOCKET SPOOL release COUNT   makes and releases this many providers, each with an event
+//     sdk-application SOCKET SPOOL descriptors COUNT   cannot open the files of its spool for a while
+//     sdk-application SOCKET SPOOL few-N COUNT     makes its provider when it can open only N more files, and records
+//     sdk-application SOCKET SPOOL purge-N COUNT   the same, and first withdraws consent
 //     sdk-application SOCKET SPOOL WAY COUNT       records and ends in this way: see `Ending`
 //
 // SOCKET may be the URL of a service instead, which gets the events over HTTP. The events are named "Parent" or "Child"
@@ -27,6 +30,11 @@ var options = DaemonProvider.Options(environment: [:])
 options.socket = arguments[1]
 options.spool = arguments[2] == "none" ? nil : arguments[2]
 options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
+if arguments[3].contains("-") { options.adoptionInterval = .milliseconds(20) }
+if arguments[3] == "descriptors" {
+    options.spoolSegmentBytes = 1000
+    options.adoptionInterval = .seconds(3600)
+}
 
 @MainActor func makeProvider() -> any AnalyticsProvider {
     guard arguments[1].hasPrefix("http:"), let service = URL(string: arguments[1]) else {
@@ -34,14 +42,22 @@ options.reconnectDelay = .milliseconds(1) ... .milliseconds(20)
     }
     var http = HTTPProvider.Options(service: service, writeKey: "key", environment: [:])
     http.spool = options.spool
+    http.spoolSegmentBytes = options.spoolSegmentBytes
+    http.adoptionInterval = options.adoptionInterval
     http.exitTimeout = .milliseconds(250)
+    // The first files of the spool are to be read when no more can be opened.
+    if arguments[3] == "descriptors" { http.retryDelay = .seconds(2) ... .seconds(2) }
     // Released while their requests are answered, they are to close at once.
     http.closingTimeout = arguments[3] == "release" ? .zero : .milliseconds(250)
     return HTTPProvider(http)
 }
 
+let way = arguments[3].split(separator: "-").map(String.init)
+if let few = way.dropFirst().first.flatMap({ Int($0) }) { TakenDescriptors.takeAll(but: few) }
 let provider = makeProvider()
-let analytics = Analytics(providers: [provider], userID: "u")
+var analyticsOptions = Analytics.Options()
+analyticsOptions.diagnostics = SpoolReports.handler
+let analytics = Analytics(providers: [provider], userID: "u", options: analyticsOptions)
 
 func say(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))
@@ -63,7 +79,10 @@ func forkProcess() -> Int32 {
     return fork()
 }
 
-switch arguments[3] {
+switch way[0] {
+case "descriptors": await spoolWithoutDescriptors(count)
+case "few": await recordWithFewDescriptors()
+case "purge": await purgeWithFewDescriptors()
 case "record":
     recordAll()
     say("recorded")
@@ -103,6 +122,6 @@ case "release":
     record("Parent", count..<count + 1)
     say("\(await analytics.flush())")
 default:
-    guard let way = Ending(rawValue: arguments[3]) else { exit(64) }
-    await end(way)
+    guard let ending = Ending(rawValue: arguments[3]) else { exit(64) }
+    await end(ending)
 }

@@ -25,7 +25,7 @@ enum DaemonConnection {
                 var on: Int32 = 1
                 unsafe setsockopt(number, SOL_SOCKET, SO_NOSIGPIPE, &on, socklen_t(MemoryLayout<Int32>.size))
             }
-        #elseif canImport(Musl)
+        #elseif canImport(Musl) || canImport(Android)
             let number = socket(AF_UNIX, Int32(SOCK_STREAM), 0)
         #else
             let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)

@@ -55,7 +55,7 @@ final class DaemonWorker {
         if !turn.blocks.isEmpty { hasLingered = false }
         if turn.isClosing, closesAt == nil { closesAt = now + options.closingTimeout }
         if let report = drops.report(now: now, newDrops: client.newDrops) { client.report(report) }
-        if spool.adoptIfDue(now, isWaiting: session.isWaiting) { noteSpool() }
+        adoptIfDue(now: now)
         if turn.isPurging { purge(now: now) }
 
         let isDue = [turn.deadline, closesAt].contains { $0.map { $0 <= now } ?? false }
@@ -152,6 +152,18 @@ final class DaemonWorker {
     }
 
     private func disconnect(_ problem: String, now: Instant) {
+        disconnect(now: now)
+        guard !hasReportedOutage else { return }
+        hasReportedOutage = true
+        let place = options.spool == nil ? " in memory" : ""
+        client.report(
+            Diagnostic(
+                .unreachable, "\(problem); events are kept\(place) until the daemon is back",
+                events: session.memory.lines))
+    }
+
+    /// Ends the connection. The next one is made after a delay.
+    private func disconnect(now: Instant) {
         client.closeConnection()
         connection = -1
         outgoing = []
@@ -161,14 +173,6 @@ final class DaemonWorker {
         client.note { $0.isConnected = false }
         client.release(memory)
         noteSpool()
-        if !hasReportedOutage {
-            hasReportedOutage = true
-            let place = options.spool == nil ? " in memory" : ""
-            client.report(
-                Diagnostic(
-                    .unreachable, "\(problem); events are kept\(place) until the daemon is back",
-                    events: session.memory.lines))
-        }
     }
 
     private func send(_ bytes: [UInt8]) {
@@ -258,8 +262,9 @@ final class DaemonWorker {
         do throws(SpoolUnavailable) {
             next = try spool.next(Self.spoolReadSize)
         } catch {
-            // A later attempt may succeed.
-            return disconnect("the spool cannot be read: \(systemErrorText(error.code))", now: .now)
+            // The attempt after the next connection may succeed.
+            disconnect(now: .now)
+            return report(error)
         }
         guard let lines = next else {
             let (bytes, problem) = spool.skipUnreadable()
@@ -271,6 +276,19 @@ final class DaemonWorker {
         }
         session.begin(lines: lines.lines, bytes: lines.bytes.count, block: nil)
         send(lines.bytes)
+    }
+
+    private func adoptIfDue(now: Instant) {
+        do throws(SpoolUnavailable) {
+            guard try spool.adoptIfDue(now, isWaiting: session.isWaiting) else { return }
+        } catch {
+            report(error)
+        }
+        noteSpool()
+    }
+
+    private func report(_ problem: SpoolUnavailable) {
+        if let report = spool.report(problem) { client.report(report) }
     }
 
     private func noteSpool() {
@@ -285,7 +303,7 @@ final class DaemonWorker {
         outgoing = []
         client.note { $0.isConnected = false }
         let amount = session.purge(now: now)
-        spool.purge()
+        do throws(SpoolUnavailable) { try spool.purge() } catch { report(error) }
         noteSpool()
         client.note { $0.purged += amount.lines }
         client.release(amount)

@@ -35,6 +35,10 @@ package final class ProviderSpool {
     private var spool: Spool?
     private var failedAt: Instant?
     private var isFull = false
+    /// Whether the events of ended processes must be deleted, because an attempt has failed.
+    private var isPurgeDue = false
+    /// Whether it has been reported that the spool cannot be read now.
+    private var isReported = false
     /// The time of the next look for events of ended processes.
     package private(set) var adoptsAt: Instant = .now
 
@@ -63,7 +67,7 @@ package final class ProviderSpool {
     /// - Parameter isWaiting: Whether lines are in flight. Then it must wait: an acknowledgement settles the bytes at
     ///   the front.
     /// - Returns: Whether it has looked.
-    package func adoptIfDue(_ now: Instant, isWaiting: Bool) -> Bool {
+    package func adoptIfDue(_ now: Instant, isWaiting: Bool) throws(SpoolUnavailable) -> Bool {
         guard now >= adoptsAt else { return false }
         guard let directory else {
             adoptsAt = now + Self.longestWait
@@ -76,8 +80,10 @@ package final class ProviderSpool {
             return false
         }
         open(directory)
-        spool?.adopt()
+        try spool?.adopt(purging: isPurgeDue)
+        isPurgeDue = false
         isFull = false
+        if unsent == 0 { isReported = false }
         return true
     }
 
@@ -102,9 +108,10 @@ package final class ProviderSpool {
         case .failed(let code):
             defer { failedAt = now }
             guard failedAt == nil else { return .failed(problem: nil) }
+            let advice = SpoolUnavailable(errno: code)?.advice ?? "free disk space or choose another directory"
             return .failed(
                 problem: "cannot write to the spool \(directory): \(systemErrorText(code)); events stay in memory; "
-                    + "free disk space or choose another directory")
+                    + advice)
         }
     }
 
@@ -112,7 +119,20 @@ package final class ProviderSpool {
     /// - Returns: nil if they cannot be read.
     package func next(_ bytes: Int) throws(SpoolUnavailable) -> LineBlock? {
         guard let spool else { return nil }
-        return try spool.next(bytes)
+        let lines = try spool.next(bytes)
+        isReported = false
+        return lines
+    }
+
+    /// - Returns: What to report; nil if it was reported since the spool was last read.
+    package func report(_ problem: SpoolUnavailable) -> Diagnostic? {
+        defer { isReported = true }
+        guard !isReported else { return nil }
+        return Diagnostic(
+            .spoolFailed,
+            "cannot read the spool \(directory ?? ""): \(systemErrorText(problem.code)); its events stay there until "
+                + "it can be read; \(problem.advice)",
+            events: 0)
     }
 
     /// Skips unsent lines that cannot be read. They are acknowledged together with the lines that follow.
@@ -138,11 +158,14 @@ package final class ProviderSpool {
     func acknowledge(lines: Int) { spool?.acknowledge(lines: lines) }
 
     /// Deletes all events, also those of ended processes.
-    package func purge() {
+    /// - Throws: If the latter cannot be read now. They are deleted by a later `adoptIfDue`.
+    package func purge() throws(SpoolUnavailable) {
         if let directory, Spool.exists(directory) { open(directory) }
-        spool?.adopt()
         spool?.purge()
         isFull = false
+        isPurgeDue = true
+        try spool?.adopt(purging: true)
+        isPurgeDue = false
     }
 
     /// Releases the files. Events that are not acknowledged stay on disk for the next process.

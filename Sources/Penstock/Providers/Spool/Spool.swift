@@ -47,18 +47,34 @@ final class Spool {
 
     /// Takes over the stores of processes that have ended, and puts them before this process's own. No batch may be in
     /// flight: an acknowledgement settles the bytes at the front.
-    func adopt() {
-        SpoolLock.whileAlone(in: directory) {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    ///
+    /// - Parameter purging: Whether to delete their events instead.
+    /// - Throws: If a store cannot be read now. It stays as it is.
+    func adopt(purging: Bool = false) throws(SpoolUnavailable) {
+        let problem = SpoolLock.whileAlone(in: directory) { () -> SpoolUnavailable? in
+            guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
+                return SpoolUnavailable(code: errno)
+            }
+            var problem: SpoolUnavailable?
             for name in names.sorted() where name.hasSuffix(".store") {
-                guard let store = SpoolStore(directory + "/" + name, segmentBytes: segmentBytes) else { continue }
-                if store.unacknowledged == 0 {
-                    store.removeIfEmpty()
-                } else {
-                    stores.insert(store, at: hasOwn ? stores.count - 1 : stores.count)
+                do throws(SpoolUnavailable) {
+                    guard let store = try SpoolStore(directory + "/" + name, segmentBytes: segmentBytes) else {
+                        continue
+                    }
+                    if purging { store.acknowledge(bytes: store.unacknowledged) }
+                    if store.unacknowledged == 0 {
+                        store.removeIfEmpty()
+                    } else {
+                        stores.insert(store, at: hasOwn ? stores.count - 1 : stores.count)
+                    }
+                } catch {
+                    problem = error
                 }
             }
+            return problem
         }
+        // If another process holds the directory, the next look finds the stores.
+        if let problem = problem ?? SpoolUnavailable(errno: errno) { throw problem }
     }
 
     private func own() -> SpoolStore? {
@@ -68,7 +84,12 @@ final class Spool {
             let time = String(UInt64(max(0, Date().timeIntervalSince1970 * 1_000_000)), radix: 16)
             let name = String(repeating: "0", count: max(0, 16 - time.count)) + time
             let path = "\(directory)/\(name)-\(getpid())-\(String(UInt32.random(in: 0 ... .max), radix: 16)).store"
-            return SpoolStore(path, segmentBytes: segmentBytes)
+            do throws(SpoolUnavailable) {
+                return try SpoolStore(path, segmentBytes: segmentBytes)
+            } catch {
+                errno = error.code
+                return nil
+            }
         }
         guard let own, let own else { return nil }
         stores.append(own)
@@ -129,7 +150,7 @@ final class Spool {
         }
     }
 
-    /// Deletes the events of all stores.
+    /// Deletes the events of the stores that this process holds.
     func purge() {
         for store in stores {
             store.acknowledge(bytes: store.unacknowledged)

@@ -22,11 +22,16 @@ final class SpoolLock {
     private let path: String
     private let file: Descriptor
 
-    /// - Returns: nil if the store is claimed already, or its lock cannot be opened.
+    /// - Returns: nil if the store is claimed already, or its lock cannot be opened; errno has the reason.
     init?(store path: String) {
-        guard SpoolClaims.shared.claim(path) else { return nil }
+        guard SpoolClaims.shared.claim(path) else {
+            errno = EAGAIN
+            return nil
+        }
         guard let file = Descriptor(opening: path + "/lock", O_RDWR | O_CREAT), Self.take(file) else {
+            let code = errno
             SpoolClaims.shared.release(path)
+            errno = code
             return nil
         }
         self.path = path

@@ -13,9 +13,21 @@
     import Darwin
 #endif
 
-/// The process has no descriptor or no memory at the moment to read its spool. The events are still there.
+/// The spool cannot be read at the moment: the process has no descriptor or no memory for it. The events are still
+/// there.
 package struct SpoolUnavailable: Error {
     package var code: Int32
+
+    init(code: Int32) { self.code = code }
+
+    /// Takes errno. Returns nil if it has a reason that will not pass.
+    init?(errno code: Int32) {
+        guard [EMFILE, ENFILE, ENOMEM].contains(code) else { return nil }
+        self.code = code
+    }
+
+    /// What to do about it.
+    var advice: String { code == ENOMEM ? "free memory" : "close files, or raise the limit of open files" }
 }
 
 /// The events of one process on disk: a directory with append-only segments `1.ndjson`, `2.ndjson`, …, the file
@@ -53,13 +65,16 @@ final class SpoolStore {
 
     /// Creates a store in an existing directory, or takes over a store whose process has ended.
     /// - Returns: nil if another process holds the store, or it cannot be opened; errno has the reason.
-    init?(_ path: String, segmentBytes: Int) {
+    init?(_ path: String, segmentBytes: Int) throws(SpoolUnavailable) {
         if unsafe mkdir(path, 0o700) != 0, errno != EEXIST { return nil }
-        guard let lock = SpoolLock(store: path) else { return nil }
+        guard let lock = SpoolLock(store: path) else {
+            if let problem = SpoolUnavailable(errno: errno) { throw problem }
+            return nil
+        }
         self.path = path
         self.lock = lock
         self.segmentBytes = segmentBytes
-        recover()
+        try recover()
     }
 
     var unsent: Int { end - sent }
@@ -105,7 +120,7 @@ final class SpoolStore {
             reading = Descriptor(opening: file(segment.number), O_RDONLY).map {
                 OpenSegment(file: $0, number: segment.number)
             }
-            if reading == nil, [EMFILE, ENFILE, ENOMEM].contains(errno) { throw SpoolUnavailable(code: errno) }
+            if reading == nil, let problem = SpoolUnavailable(errno: errno) { throw problem }
         }
         var wanted = min(bytes, segment.end - sent)
         while let block = reading?.file.read(wanted, at: sent - segment.start), !block.isEmpty {
@@ -170,17 +185,23 @@ final class SpoolStore {
 
     // MARK: Recovering
 
-    private func recover() {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+    /// How much of the file `acknowledged` is read in bytes: more than the SDK writes.
+    private static let notedBytes = 128
+
+    private func recover() throws(SpoolUnavailable) {
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+            throw SpoolUnavailable(code: errno)
+        }
         let numbers = names.filter { $0.hasSuffix(".ndjson") }.compactMap { Int($0.dropLast(7)) }.filter {
             (1...Self.largestNumber).contains($0)
         }.sorted()
-        let noted =
-            (FileManager.default.contents(atPath: path + "/acknowledged")).map { String(decoding: $0, as: UTF8.self) }
-            ?? ""
-        let words = noted.split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
+        let position = Descriptor(opening: path + "/acknowledged", O_RDONLY)
+        if position == nil, let problem = SpoolUnavailable(errno: errno) { throw problem }
+        let noted = position?.read(Self.notedBytes, at: 0) ?? []
+        let words = String(decoding: noted, as: UTF8.self).split { $0 == " " || $0 == "\n" }.compactMap { Int($0) }
         for number in numbers {
             guard let file = Descriptor(opening: file(number), O_RDWR), let length = Self.cutTornLine(file) else {
+                if let problem = SpoolUnavailable(errno: errno) { throw problem }
                 continue
             }
             segments.append(Segment(number: number, start: end, end: end + length))
