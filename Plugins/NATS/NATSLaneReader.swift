@@ -48,7 +48,11 @@ struct NATSLaneReader {
             if let lease = try leases.claim(lane.key, owner) {
                 // Servers before 2.10 may accept two claims at the same moment. Only the later one is kept.
                 gate.pause(Self.confirmation, number)
-                if isRunning, try lease.isConfirmed() { return lease }
+                if try lease.isConfirmed() {
+                    if isRunning { return lease }
+                    // Otherwise the others would wait until it expires.
+                    lease.release()
+                }
             }
             problems.set(lane, nil)
             gate.pause(.seconds(1), number)
