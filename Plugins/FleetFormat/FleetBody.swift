@@ -9,6 +9,10 @@ package struct FleetEvent: Equatable {
 
 /// Writes and reads a body before it is compressed. Pure.
 package enum FleetBody {
+    /// The most events of a body that is read; edges send at most 20,000. What is read of a small event takes far more
+    /// memory than its bytes.
+    package static let maximumEvents = 100_000
+
     /// Appends the table. The events follow, each with a line feed.
     /// - Parameter events: in rising order of their places.
     package static func append(
@@ -43,7 +47,7 @@ package enum FleetBody {
         guard body.count >= 4 else { return nil }
         let count = Int(body[0]) | Int(body[1]) << 8 | Int(body[2]) << 16 | Int(body[3]) << 24
         // Each event has three bytes in the table, and a line of at least one byte.
-        guard count <= (body.count - 4) / 4 else { return nil }
+        guard count <= (body.count - 4) / 4, count <= maximumEvents else { return nil }
         var at = 4
         var events: [FleetEvent] = []
         events.reserveCapacity(count)

@@ -40,6 +40,9 @@ package final class FleetWriter {
         var ends: [Int] = []
     }
 
+    /// The most bytes of memory that a partition keeps for the next batch.
+    private static let kept = 256 << 10
+
     private let limit: Int
     private let compressor: FleetCompressor
     private var groups: [Group]
@@ -76,6 +79,10 @@ package final class FleetWriter {
         var tooLarge: [Int] = []
         for partition in used {
             write(groups[partition], 0..<groups[partition].events.count, partition, &messages, &tooLarge)
+            if groups[partition].lines.capacity > Self.kept {
+                groups[partition] = Group()
+                continue
+            }
             groups[partition].events.removeAll(keepingCapacity: true)
             groups[partition].indexes.removeAll(keepingCapacity: true)
             groups[partition].lines.removeAll(keepingCapacity: true)

@@ -39,6 +39,10 @@ import Testing
                 #expect(event.range.lowerBound >= 4 && event.range.upperBound < bytes.count)
             }
         }
+        // An event of a byte takes far more memory than that.
+        let small = (0...FleetBody.maximumEvents).map { (UInt64($0), 0 as UInt32, 0 as Int64, "1") }
+        #expect(FleetBody.read(body(small)) == nil)
+        #expect(FleetBody.read(body(small.dropLast()))?.count == FleetBody.maximumEvents)
         // Counts that no body of this size can have, and numbers that do not end.
         for count in [[255, 255, 255, 255], [255, 255, 255, 127], [2, 0, 0, 0]] as [[UInt8]] {
             #expect(FleetBody.read(count + Array(repeating: 0x80, count: 100)) == nil)

@@ -50,7 +50,7 @@ enum MetricCatalogue {
     static let accepted = source("accepted_events_total", .counter, "Events accepted and stored")
     static let refused = source("refused_events_total", .counter, by: "reason", "Events refused, by the reason's name")
     static let duplicates = source(
-        "duplicate_events_total", .counter, "Events acknowledged and not stored: the messageId was stored before")
+        "duplicate_events_total", .counter, "Events acknowledged and not stored again")
     static let violations = source(
         "plan_violations_total", .counter, by: "reason", "Events accepted although they violate the tracking plan")
     static let normalised = source(
