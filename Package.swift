@@ -234,13 +234,13 @@ let package = Package(
         // Writes a tracking plan from events: `penstock plan infer`.
         room("PlanInference", ["Events", "Routing"]),
         room(
-            "Configuration",
+            "DaemonConfiguration",
             ["ConfigurationSyntax", "Events", "Platform", "Presets", "Routing", "NameSuggestion", "TrackingPlan"]),
         // Turns a configuration into the values that the other rooms take. Needs no running daemon.
         room(
             "Assembly",
             [
-                "Configuration", "ConfigurationSyntax", "Delivery", "Destinations", "Events", "Ingest", "Journal",
+                "DaemonConfiguration", "ConfigurationSyntax", "Delivery", "Destinations", "Events", "Ingest", "Journal",
                 "NameSuggestion", "Platform", "PluginHosting",
                 "Routing", "TrackingPlan",
             ]),
@@ -248,7 +248,8 @@ let package = Package(
         room(
             "Daemon",
             [
-                "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
+                "Assembly", "DaemonConfiguration", "ConfigurationSyntax", "Control", "Delivery", "Destinations",
+                "Events",
                 "Explanation", "Hashing", "Ingest", "Journal", "JournalAdapters", "Page", "Platform", "PluginHosting",
                 "PluginSources", "Routing", "Telemetry",
             ]),
@@ -256,7 +257,8 @@ let package = Package(
         room(
             "Explanation",
             [
-                "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
+                "Assembly", "DaemonConfiguration", "Delivery", "Destinations", "Events", "Ingest", "Journal",
+                "Platform",
                 "Routing",
             ]),
 
@@ -281,7 +283,8 @@ let package = Package(
         .executableTarget(
             name: "PenstockCommand",
             dependencies: [
-                "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events", "Explanation",
+                "Assembly", "DaemonConfiguration", "ConfigurationSyntax", "Control", "Destinations", "Events",
+                "Explanation",
                 "Journal",
                 "PlanGeneration", "PlanInference", "Platform", "PluginHosting", "PluginSources", "PluginTemplates",
                 "Routing", "TrackingPlan",
@@ -296,7 +299,8 @@ let package = Package(
 
         // Writes the man pages: `make install`.
         .executableTarget(
-            name: "manual", dependencies: ["Configuration", "ConfigurationSyntax", "Routing"], swiftSettings: rules),
+            name: "manual", dependencies: ["DaemonConfiguration", "ConfigurationSyntax", "Routing"],
+            swiftSettings: rules),
 
         // Runs in an application's build. It contains no code of the daemon.
         .executableTarget(
@@ -359,7 +363,7 @@ let package = Package(
         // `make bench-routing`.
         .executableTarget(
             name: "routing-benchmark",
-            dependencies: ["Routing", "Configuration", "Events", "TrackingPlan", "CAllocations"],
+            dependencies: ["Routing", "DaemonConfiguration", "Events", "TrackingPlan", "CAllocations"],
             path: "Tests/Benchmarks/Routing", swiftSettings: rules),
         // `make bench-sdk`. Its count of allocations is also a test of the SDK.
         .executableTarget(
@@ -377,7 +381,7 @@ let package = Package(
         tests("IngestTests", ["Ingest", "Events", "Platform", "RequestBodies", "Telemetry"]),
         tests(
             "RoutingTests",
-            ["Routing", "Configuration", "ConfigurationSyntax", "Events", "TestSupport", "TrackingPlan"]),
+            ["Routing", "DaemonConfiguration", "ConfigurationSyntax", "Events", "TestSupport", "TrackingPlan"]),
         tests("DeliveryTests", ["Delivery", "Events", "Platform", "Telemetry"]),
         tests(
             "DestinationsTests",
@@ -400,18 +404,20 @@ let package = Package(
                 "PluginSources",
                 "PluginTemplates", "PluginTesting", "Telemetry", "TestSupport",
             ]),
-        tests("ConfigurationTests", ["Configuration", "Events", "Routing", "TestSupport"]),
+        tests("DaemonConfigurationTests", ["DaemonConfiguration", "Events", "Routing", "TestSupport"]),
         tests(
             "ExplanationTests",
             [
-                "Explanation", "Assembly", "Configuration", "Events", "Routing", "Destinations", "Delivery", "Journal",
+                "Explanation", "Assembly", "DaemonConfiguration", "Events", "Routing", "Destinations", "Delivery",
+                "Journal",
                 "Platform", "TestSupport",
             ],
             exclude: ["Presets"]),
         tests(
             "AssemblyTests",
             [
-                "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
+                "Assembly", "DaemonConfiguration", "Delivery", "Destinations", "Events", "Ingest", "Journal",
+                "Platform",
                 "Routing", "TestSupport",
             ]),
         tests("PageTests", ["Hashing", "Page"]),
@@ -419,7 +425,7 @@ let package = Package(
         tests(
             "DaemonTests",
             [
-                "Assembly", "Configuration", "Control", "Daemon", "Delivery", "Destinations", "Events", "Ingest",
+                "Assembly", "DaemonConfiguration", "Control", "Daemon", "Delivery", "Destinations", "Events", "Ingest",
                 "Journal", "JournalAdapters", "Platform", "Routing", "Telemetry", "TestSupport",
             ] + nio),
         .executableTarget(
@@ -448,10 +454,10 @@ let package = Package(
             ]),
         tests("SocialTests", ["Penstock", "PenstockTesting", "Social"]),
         tests("FleetFormatTests", ["FleetFormat", "PenstockPluginKit"]),
-        tests("TrackingPlanTests", ["Configuration", "Platform", "TestSupport", "TrackingPlan"]),
+        tests("TrackingPlanTests", ["DaemonConfiguration", "Platform", "TestSupport", "TrackingPlan"]),
         tests(
             "PlanInferenceTests",
-            ["Configuration", "ConfigurationSyntax", "Events", "PlanInference", "Routing", "TrackingPlan"]),
+            ["DaemonConfiguration", "ConfigurationSyntax", "Events", "PlanInference", "Routing", "TrackingPlan"]),
         tests("PlanGenerationTests", ["ConfigurationSyntax", "Penstock", "PlanGeneration", "Platform", "TestSupport"]),
         // This target is also an application with a tracking plan.
         .testTarget(

@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Platform
 
 /// Finds the journal's directory for programs that read the journal without a daemon.

@@ -23,7 +23,7 @@
 // It never waits without a bound for a destination. It abandons a destination whose thread hangs in a call.
 
 import Assembly
-import Configuration
+import DaemonConfiguration
 import Control
 import Delivery
 import Destinations

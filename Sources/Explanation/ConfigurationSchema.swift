@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Routing
 
 /// The configuration's keys as a JSON Schema (2020-12), for editors. It is generated from the declarations that the

@@ -14,7 +14,7 @@
 // It never opens a socket, writes a file, loads a plugin or accesses the network.
 
 import Assembly
-import Configuration
+import DaemonConfiguration
 import Delivery
 import Events
 import Journal

@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Platform
 
 /// Test results as JUnit XML, for continuous integration.

@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 
 /// The results of one test file.
 package struct TestReport: Sendable {

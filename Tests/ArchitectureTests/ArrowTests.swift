@@ -30,21 +30,22 @@ import Testing
         "TrackingPlan": ["ConfigurationSyntax"],
         "PlanGeneration": ["ConfigurationSyntax", "TrackingPlan"],
         "PlanInference": ["Events", "Routing"],
-        "Configuration": [
+        "DaemonConfiguration": [
             "ConfigurationSyntax", "Events", "NameSuggestion", "Platform", "Presets", "Routing", "TrackingPlan",
         ],
         "Assembly": [
-            "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "NameSuggestion", "Platform",
+            "DaemonConfiguration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "NameSuggestion",
+            "Platform",
             "PluginHosting", "Routing", "TrackingPlan",
         ],
         "Control": ["NIOCore", "NIOHTTP1", "NIOPosix", "Platform"],
         "Daemon": [
-            "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
+            "Assembly", "DaemonConfiguration", "ConfigurationSyntax", "Control", "Delivery", "Destinations", "Events",
             "Explanation", "Hashing", "Ingest", "Journal", "JournalAdapters", "NIOCore", "NIOPosix", "Page",
             "Platform", "PluginHosting", "PluginSources", "Routing", "Telemetry",
         ],
         "Explanation": [
-            "Assembly", "Configuration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
+            "Assembly", "DaemonConfiguration", "Delivery", "Destinations", "Events", "Ingest", "Journal", "Platform",
             "Routing",
         ],
         "PluginTemplates": ["CPluginHeader"],
@@ -60,11 +61,12 @@ import Testing
         // The programs.
         "penstockd": ["ArgumentParser", "Assembly", "Daemon"],
         "penstock": [
-            "ArgumentParser", "Assembly", "Configuration", "ConfigurationSyntax", "Control", "Destinations", "Events",
+            "ArgumentParser", "Assembly", "DaemonConfiguration", "ConfigurationSyntax", "Control", "Destinations",
+            "Events",
             "Explanation", "Journal", "PlanGeneration", "PlanInference", "Platform", "PluginHosting", "PluginSources",
             "PluginTemplates", "Routing", "TrackingPlan",
         ],
-        "manual": ["Configuration", "ConfigurationSyntax", "Routing"],
+        "manual": ["DaemonConfiguration", "ConfigurationSyntax", "Routing"],
         "penstock-plan-generator": ["ConfigurationSyntax", "PlanGeneration"],
     ]
 

@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Testing
 
 /// A key of the configuration whose values have bounds, and a way to write a configuration that contains it. The keys

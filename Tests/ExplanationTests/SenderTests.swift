@@ -1,5 +1,5 @@
 import Platform
-import Configuration
+import DaemonConfiguration
 import Explanation
 import Testing
 

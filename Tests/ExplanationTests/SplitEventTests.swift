@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Explanation
 import Testing
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 import TrackingPlan
 
-@testable import Configuration
+@testable import DaemonConfiguration
 @testable import Routing
 
 /// Numbers at the limits of their types, in tracking plans and in scripts.

@@ -3,7 +3,7 @@ import Routing
 import Testing
 import TrackingPlan
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// Tracking plans applied to events.
 @Suite struct PlanTests {

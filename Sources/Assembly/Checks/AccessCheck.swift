@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Platform
 
 /// Checks whether other users may read secrets, or change files that the daemon obeys: secrets and their directory, the

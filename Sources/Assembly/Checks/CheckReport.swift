@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 
 /// The result of `penstock check`: all errors and warnings, a summary of the configuration, and the files read.
 package struct CheckReport: Sendable {

@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Platform
 
 /// Checks whether a configuration could be applied. It changes nothing: it touches no live socket, creates no file, and

@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Foundation
 import Platform
 

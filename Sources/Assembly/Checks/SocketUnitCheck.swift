@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Platform
 
 /// Checks the sources against the sockets that systemd passes. systemd creates these before the daemon starts, so the

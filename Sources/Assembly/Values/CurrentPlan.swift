@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Synchronization
 
 /// The tracking plan in force. A reload replaces it, for existing connections too. Any thread.

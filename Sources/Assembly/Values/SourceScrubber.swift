@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Events
 import Ingest
 import Routing

@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Events
 
 /// The result of a comparison, for people and programs.

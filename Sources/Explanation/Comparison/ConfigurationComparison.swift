@@ -11,7 +11,7 @@
 //   destination.
 
 import Assembly
-import Configuration
+import DaemonConfiguration
 import Events
 import Journal
 import Platform

@@ -1,5 +1,5 @@
 import Assembly
-import Configuration
+import DaemonConfiguration
 import Delivery
 import Destinations
 import Events

@@ -1,5 +1,5 @@
 import Assembly
-import Configuration
+import DaemonConfiguration
 import Routing
 
 /// A destination in two configurations.

@@ -1,4 +1,4 @@
-import Configuration
+import DaemonConfiguration
 import Routing
 
 /// The settings of a destination that decide where its events are sent and how, and that no event decides.

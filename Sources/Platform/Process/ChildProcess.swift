@@ -36,6 +36,8 @@ package final class ChildProcess: Sendable {
     private let process: FileDescriptor
     /// The most resident memory that this process had when it started the child. The kernel counts it as the child's.
     private let inheritedMemory: UInt64
+    /// The kernel's counters of resident memory are exact up to some pages for each processor.
+    private static let countingError: UInt64 = 1 << 20
     /// Whether the child's number may belong to another process.
     private let hasEnded = Mutex(false)
     /// Keeps the pieces of two messages apart.
@@ -50,12 +52,13 @@ package final class ChildProcess: Sendable {
     package init(
         _ program: String, libraries: String, file: borrowing FileDescriptor, sendTimeout: Duration
     ) throws(SystemError) {
-        var usage = rusage()
-        unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        inheritedMemory = UInt64(clamping: usage.ru_maxrss) << 10
         var child = clinux_child()
         let error = unsafe clinux_spawn(program, "LD_LIBRARY_PATH=\(libraries)", file.raw, &child)
         guard error == 0 else { throw SystemError("posix_spawn", program, code: error) }
+        // After the start: other threads may have made this process larger meanwhile.
+        var usage = rusage()
+        unsafe getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        inheritedMemory = UInt64(clamping: usage.ru_maxrss) << 10
         id = child.pid
         socket = FileDescriptor(owning: child.socket)
         messages = FileDescriptor(owning: child.messages)
@@ -181,7 +184,7 @@ package final class ChildProcess: Sendable {
         }
         return (
             ending.signal == 0 ? .exited(status: ending.status) : .signal(name: Self.name(ofSignal: ending.signal)),
-            (ending.memory > inheritedMemory ? ending.memory : 0)...ending.memory
+            (ending.memory > inheritedMemory + Self.countingError ? ending.memory : 0)...ending.memory
         )
     }
 

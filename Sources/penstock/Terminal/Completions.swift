@@ -1,6 +1,6 @@
 import ArgumentParser
 import Assembly
-import Configuration
+import DaemonConfiguration
 import Control
 import Explanation
 import Platform

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// No text crashes or hangs the loader, and every rejection has a reason with a place.
 @Suite struct MutationTests {

@@ -1,4 +1,4 @@
-// Configuration: turns YAML text into values that are known to be valid.
+// DaemonConfiguration: turns YAML text into values that are known to be valid.
 //
 // Invariants
 // - All errors are found and reported at once: no error hides another. A configuration with errors yields no values.

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// The keys of `control:` for metrics.
 @Suite struct MetricsKeyTests {

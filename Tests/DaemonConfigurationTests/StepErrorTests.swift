@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// One configuration with a mistake of every kind. All are reported at once, each at its own place.
 @Suite("Mistakes in transforms, filters, scripts and mappings")

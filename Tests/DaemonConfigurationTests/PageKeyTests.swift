@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// The key `control.page`.
 @Suite struct PageKeyTests {

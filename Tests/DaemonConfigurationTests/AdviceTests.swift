@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// Warnings about configurations that are valid but certainly not what the author meant.
 @Suite struct AdviceTests {

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// The keys of HTTP destinations and their values.
 @Suite struct HTTPKeyTests {

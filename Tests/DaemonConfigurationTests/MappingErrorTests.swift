@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 @Suite("Mappings in the configuration")
 struct MappingErrorTests {

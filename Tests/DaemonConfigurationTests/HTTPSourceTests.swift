@@ -3,7 +3,7 @@ import Platform
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// `sources.NAME` with `http`.
 @Suite struct HTTPSourceTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// The place of the word `bad` in a scalar's value is found in the file.
 @Suite struct ScalarPlacesTests {

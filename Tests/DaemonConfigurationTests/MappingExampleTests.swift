@@ -2,7 +2,7 @@ import Events
 import Foundation
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 @testable import Routing
 
 /// The examples of Mapping.md, in its order.

@@ -1,7 +1,7 @@
 import Routing
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// `sources.NAME` with a plugin.
 @Suite struct SourcePluginTests {

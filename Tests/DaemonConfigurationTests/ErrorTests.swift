@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// All errors, and that none hides another.
 @Suite struct ErrorTests {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// The differences from Segment's mapping-kit that Mapping.md lists.
 @Suite("Differences from mapping-kit")

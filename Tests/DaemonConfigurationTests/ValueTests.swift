@@ -2,7 +2,7 @@ import Foundation
 import Routing
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// The values of a valid configuration.
 @Suite struct ValueTests {

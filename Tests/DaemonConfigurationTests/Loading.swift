@@ -1,4 +1,4 @@
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// Loads a text as the file `p.yaml` on a machine without credentials.
 func load(_ text: String) -> LoadResult {

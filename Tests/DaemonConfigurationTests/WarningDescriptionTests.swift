@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// The manual's list of warnings.
 @Suite struct WarningDescriptionTests {

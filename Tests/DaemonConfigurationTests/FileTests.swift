@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// Files on disk: conf.d, relative paths, unreadable files.
 @Suite struct FileTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// The exact text of each diagnostic.
 @Suite struct DiagnosticTests {

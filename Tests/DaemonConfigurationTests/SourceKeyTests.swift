@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// `sources.NAME.datagram` and `dedupe`.
 @Suite struct SourceKeyTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// Secrets are filled in but never shown.
 @Suite struct SecretTests {

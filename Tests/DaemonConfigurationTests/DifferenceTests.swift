@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// The changes that a reload applies.
 @Suite struct DifferenceTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// YAML's own features, within bounds.
 @Suite struct YAMLTests {

@@ -2,7 +2,7 @@ import Routing
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import DaemonConfiguration
 
 /// `preset: NAME`: how the preset's keys and the user's combine, and where an error is shown.
 @Suite("Presets in a configuration")
