@@ -40,13 +40,19 @@ public struct AnalyticsChannel<Event: AnalyticsEvent>: Sendable {
     }
 
     /// Records the start of a timed event. The timer's `stop()` records its end.
-    public func start(_ event: Event, fileID: StaticString = #fileID, line: UInt = #line) -> EventTimer<Event> {
-        events.start(event, fileID: fileID, line: line)
+    public func start(
+        _ event: Event, at date: Date? = nil, messageID: String? = nil, fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> EventTimer<Event> {
+        events.start(event, at: date, messageID: messageID, fileID: fileID, line: line)
     }
 
     /// Records the start of a timed event, and returns a timer that can be kept and shared.
-    public func timer(_ event: Event, fileID: StaticString = #fileID, line: UInt = #line) -> SharedEventTimer<Event> {
-        events.timer(event, fileID: fileID, line: line)
+    public func timer(
+        _ event: Event, at date: Date? = nil, messageID: String? = nil, fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> SharedEventTimer<Event> {
+        events.timer(event, at: date, messageID: messageID, fileID: fileID, line: line)
     }
 
     /// Runs `work`, and records its start and its end as a timed event, even if it throws.

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension Analytics {
     /// The id of the current user; nil while the user is unknown.
     public var userID: String? { scope.current.userID }
@@ -62,7 +68,17 @@ extension Analytics {
     ///
     /// If the session has a signed-in user, this records an `identify` whose traits are what the user encodes. If a
     /// different user was known before, this also makes a new anonymous id.
-    public func start(session: AnalyticsSession, fileID: StaticString = #fileID, line: UInt = #line) {
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - date: The time of the `identify`; nil for now.
+    ///   - messageID: The id of the `identify`; nil for a new one.
+    ///   - fileID: The file of the call, for diagnostics.
+    ///   - line: The line of the call.
+    public func start(
+        session: AnalyticsSession, at date: Date? = nil, messageID: String? = nil, fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) {
         let site = EventDetails(fileID: fileID, line: line)
         guard let settings = object(session.settings, "the session's settings", site) else { return }
         let running = RunningSession(id: makeID(), kind: session.kind, settings: settings)
@@ -77,13 +93,23 @@ extension Analytics {
         }
         if isNew { keep(anonymousID: anonymousID) }
         if let user = session.user, let traits = object(user, "the session's user", site) {
-            identify(user.userID, traits: traits, fileID: fileID, line: line)
+            identify(user.userID, traits: traits, at: date, messageID: messageID, fileID: fileID, line: line)
         }
     }
 
     /// Replaces the settings of the active session. If its user is signed in, this also records an `identify`, so that
     /// user profiles are updated.
-    public func update(settings: some Encodable, fileID: StaticString = #fileID, line: UInt = #line) {
+    ///
+    /// - Parameters:
+    ///   - settings: The state of the application. It must encode as an object.
+    ///   - date: The time of the `identify`; nil for now.
+    ///   - messageID: The id of the `identify`; nil for a new one.
+    ///   - fileID: The file of the call, for diagnostics.
+    ///   - line: The line of the call.
+    public func update(
+        settings: some Encodable, at date: Date? = nil, messageID: String? = nil, fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) {
         let site = EventDetails(fileID: fileID, line: line)
         guard let settings = object(settings, "the session's settings", site) else { return }
         let userID: String?? = scope.change { scope in
@@ -97,7 +123,7 @@ extension Analytics {
                     .notFound, about: "the session's settings", at: site,
                     "were not updated: no session is active; call start(session:) first"))
         }
-        if let userID { identify(userID, fileID: fileID, line: line) }
+        if let userID { identify(userID, at: date, messageID: messageID, fileID: fileID, line: line) }
     }
 
     /// Ends the active session. The user stays known; call `reset()` to forget the user.

@@ -20,7 +20,8 @@
 /// ```
 ///
 /// Each call takes the time at which the event happened (`at:`) and the event's id (`messageID:`), for events that are
-/// recorded later or may be recorded twice: by a job queue, or for a webhook.
+/// recorded later or may be recorded twice: by a job queue, or for a webhook. `measure` has neither: it times work that
+/// happens now.
 public protocol EventSending: Sendable {
     /// Records one event. All calls of `track` and all timers call this method. It neither throws nor blocks.
     func send<Event: AnalyticsEvent>(_ event: Event, _ details: EventDetails)

@@ -1,3 +1,8 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 import Synchronization
 
 /// A timed event in progress. End it with `stop()`, or discard it with `cancel()`. Both consume the timer, so the
@@ -11,7 +16,7 @@ import Synchronization
 /// ```
 ///
 /// The compiler can follow a timer through the statements of one function. For a timer in a `defer`, in a task, in a
-/// closure or in a property of a class, use ``EventSending/timer(_:fileID:line:)``.
+/// closure or in a property of a class, use ``EventSending/timer(_:at:messageID:fileID:line:)``.
 public struct EventTimer<Event: AnalyticsEvent>: ~Copyable, Sendable {
     private let run: TimerRun<Event>
     private var isEnded = false
@@ -19,15 +24,20 @@ public struct EventTimer<Event: AnalyticsEvent>: ~Copyable, Sendable {
     init(_ run: TimerRun<Event>) { self.run = run }
 
     /// Records the end of the event.
-    public consuming func stop() {
+    ///
+    /// - Parameters:
+    ///   - date: The time of the end; nil for now. If the start has a time of its own, too, the recorded duration is
+    ///     the time between them.
+    ///   - messageID: The id of the end; nil for a new one.
+    public consuming func stop(at date: Date? = nil, messageID: String? = nil) {
         isEnded = true
-        run.stop(as: nil)
+        run.stop(as: nil, at: date, messageID: messageID)
     }
 
     /// Records the end of the event, with properties that became known only at the end.
-    public consuming func stop(with event: Event) {
+    public consuming func stop(with event: Event, at date: Date? = nil, messageID: String? = nil) {
         isEnded = true
-        run.stop(as: event)
+        run.stop(as: event, at: date, messageID: messageID)
     }
 
     /// Discards the timer without recording an end. The recorded start stays without one.
@@ -63,13 +73,18 @@ public final class SharedEventTimer<Event: AnalyticsEvent>: Sendable {
     public var isEnded: Bool { ended.load(ordering: .relaxed) }
 
     /// Records the end of the event, if the timer has not ended yet.
-    public func stop() {
-        if end() { run.stop(as: nil) }
+    ///
+    /// - Parameters:
+    ///   - date: The time of the end; nil for now. If the start has a time of its own, too, the recorded duration is
+    ///     the time between them.
+    ///   - messageID: The id of the end; nil for a new one.
+    public func stop(at date: Date? = nil, messageID: String? = nil) {
+        if end() { run.stop(as: nil, at: date, messageID: messageID) }
     }
 
     /// Records the end of the event, with properties that became known only at the end, if the timer has not ended yet.
-    public func stop(with event: Event) {
-        if end() { run.stop(as: event) }
+    public func stop(with event: Event, at date: Date? = nil, messageID: String? = nil) {
+        if end() { run.stop(as: event, at: date, messageID: messageID) }
     }
 
     /// Discards the timer without recording an end, if it has not ended yet.
@@ -88,47 +103,67 @@ struct TimerRun<Event: AnalyticsEvent>: Sendable {
     private let event: Event
     private let id: String
     private let begin: ContinuousClock.Instant
-    private let fileID: StaticString
-    private let line: UInt
+    /// The details of the start.
+    private let details: EventDetails
 
     /// Records the start.
-    init(_ event: Event, in events: any EventSending, _ fileID: StaticString, _ line: UInt) {
+    init(_ event: Event, in events: any EventSending, _ details: EventDetails) {
         self.events = events
         self.event = event
-        self.fileID = fileID
-        self.line = line
         id = EventTiming.newID()
-        events.send(event, EventDetails(timing: EventTiming(id: id, phase: .start), fileID: fileID, line: line))
+        var details = details
+        details.timing = EventTiming(id: id, phase: .start)
+        self.details = details
+        events.send(event, details)
         begin = ContinuousClock.now
     }
 
     /// Records the end.
-    func stop(as event: Event?) {
-        let timing = EventTiming(id: id, phase: .stop(duration: begin.duration(to: .now)))
-        events.send(event ?? self.event, EventDetails(timing: timing, fileID: fileID, line: line))
+    func stop(as event: Event?, at date: Date?, messageID: String?) {
+        var end = details
+        end.timing = EventTiming(id: id, phase: .stop(duration: duration(until: date)))
+        end.date = date
+        end.messageID = messageID
+        events.send(event ?? self.event, end)
+    }
+
+    private func duration(until end: Date?) -> Duration {
+        guard let start = details.date, let end else { return begin.duration(to: .now) }
+        return EventTiming.duration(ofSeconds: end.timeIntervalSince(start))
     }
 
     func reportForgotten() {
         events.report(
             Diagnostic(
-                .timerForgotten, event: event.nameForDiagnostics, at: EventDetails(fileID: fileID, line: line),
+                .timerForgotten, event: event.nameForDiagnostics, at: details,
                 "has no end: its timer was released without stop(); call stop() or cancel() on every path"))
     }
 }
 
 extension EventSending {
     /// Records the start of a timed event. The timer's `stop()` records its end.
-    public func start<Event: AnalyticsEvent>(_ event: Event, fileID: StaticString = #fileID, line: UInt = #line)
-        -> EventTimer<Event>
-    {
-        EventTimer(TimerRun(event, in: self, fileID, line))
+    ///
+    /// - Parameters:
+    ///   - event: The event.
+    ///   - date: The time of the start; nil for now.
+    ///   - messageID: The id of the start; nil for a new one.
+    ///   - fileID: The file of the call, for diagnostics.
+    ///   - line: The line of the call.
+    public func start<Event: AnalyticsEvent>(
+        _ event: Event, at date: Date? = nil, messageID: String? = nil, fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> EventTimer<Event> {
+        EventTimer(
+            TimerRun(event, in: self, EventDetails(at: date, messageID: messageID, fileID: fileID, line: line)))
     }
 
     /// Records the start of a timed event, and returns a timer that can be kept and shared.
-    public func timer<Event: AnalyticsEvent>(_ event: Event, fileID: StaticString = #fileID, line: UInt = #line)
-        -> SharedEventTimer<Event>
-    {
-        SharedEventTimer(TimerRun(event, in: self, fileID, line))
+    public func timer<Event: AnalyticsEvent>(
+        _ event: Event, at date: Date? = nil, messageID: String? = nil, fileID: StaticString = #fileID,
+        line: UInt = #line
+    ) -> SharedEventTimer<Event> {
+        SharedEventTimer(
+            TimerRun(event, in: self, EventDetails(at: date, messageID: messageID, fileID: fileID, line: line)))
     }
 
     /// Runs `work`, and records its start and its end as a timed event, even if it throws.

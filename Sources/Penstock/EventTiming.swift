@@ -23,6 +23,11 @@ public struct EventTiming: Sendable, Hashable {
     /// 64 random bits are enough, because few timers run at once.
     static func newID() -> String { String(UInt64.random(in: .min ... .max), radix: 36) }
 
+    /// Two dates, and middleware, can give any number, even one that no `Duration` can hold.
+    static func duration(ofSeconds seconds: Double) -> Duration {
+        .seconds(seconds.isNaN ? 0 : min(max(0, seconds), 1e9))
+    }
+
     /// The time since the start in seconds; nil for a start.
     public var seconds: Double? {
         guard case .stop(let duration) = phase else { return nil }

@@ -135,15 +135,11 @@ extension RecordedEvent {
         }
         switch timing["phase"]?.string {
         case "start": return EventTiming(id: id, phase: .start)
-        case "stop": return EventTiming(id: id, phase: .stop(duration: Self.duration(timing["duration"]?.double)))
+        case "stop":
+            return EventTiming(
+                id: id, phase: .stop(duration: EventTiming.duration(ofSeconds: timing["duration"]?.double ?? 0)))
         default: return nil
         }
-    }
-
-    /// Middleware may have set the duration to any value.
-    private static func duration(_ seconds: Double?) -> Duration {
-        guard let seconds, (0...1e9).contains(seconds) else { return .zero }
-        return .seconds(seconds)
     }
 
     /// Accesses one property. Setting it leaves all other properties unchanged, to the last digit. Setting nil removes

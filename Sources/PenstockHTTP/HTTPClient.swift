@@ -26,7 +26,8 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
     private var numbers = HTTPProvider.Statistics()
     private var flushes: [Flush] = []
     private var diagnostics = DiagnosticsHandler.silent
-    private var dropsReported = 0
+    /// The events dropped since the last report of some.
+    private var drops: Drops?
     /// The answer to the current request.
     private var answer: HTTPOutbox.Answer?
     private var hasWorker = false
@@ -62,7 +63,6 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
         guard line.count <= options.eventBytes else {
             let handler = condition.withLock {
                 numbers.dropped += 1
-                dropsReported += 1
                 return diagnostics
             }
             return handler.report(
@@ -74,6 +74,7 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
             let wasEmpty = outbox.count == 0
             guard startWorker(), outbox.append(line, at: event.site, now: .now) else {
                 numbers.dropped += 1
+                Drops.add(event, to: &drops)
                 wake()
                 return false
             }
@@ -246,13 +247,8 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
         }
     }
 
-    /// - Returns: The number of events dropped since the last call.
-    func newDrops() -> Int {
-        condition.withLock {
-            defer { dropsReported = numbers.dropped }
-            return numbers.dropped - dropsReported
-        }
-    }
+    /// - Returns: The events dropped since the last call.
+    func newDrops() -> Drops? { condition.withLock { exchange(&drops, with: nil) } }
 
     func report(_ diagnostic: Diagnostic) { condition.withLock { diagnostics }.report(diagnostic) }
 

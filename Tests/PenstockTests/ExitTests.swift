@@ -36,7 +36,8 @@ import Testing
     }
 
     static let ordinary = [
-        "returning", "exit", "thread", "handler", "source", "released", "late", "busy", "blocking", "service",
+        "returning", "exit", "thread", "handler", "interrupt", "source", "released", "late", "busy", "blocking",
+        "service",
     ]
 
     @Test(arguments: ordinary, [true, false])

@@ -162,6 +162,7 @@ import Testing
         #expect(await provider.flush(until: .now + .milliseconds(30)) == .pending(events: 5))
         #expect(reports.all.contains { $0.event == "N" && $0.message.contains("eventBytes") })
         try await eventually("the drops are reported") { reports.of(.eventsDropped).map(\.events).reduce(0, +) == 4 }
+        #expect(reports.of(.eventsDropped).allSatisfy { $0.event == "N" })
     }
 
     @Test func `a request stays within its limits`() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import Penstock
 import PenstockTesting
 import Testing
@@ -25,6 +26,15 @@ import Testing
             #expect(event.userID == "u1")
             #expect(event.session == ["id": .string(id), "kind": "authenticated", "theme": "dark", "isPushOn": true])
         }
+    }
+
+    @Test func `the identify of a session may have a time and an id of its own`() throws {
+        let user = User(userID: "u1", plan: "pro")
+        let date = Date(timeIntervalSince1970: 1_700_000_000)
+        rig.analytics.start(session: .authenticated(user, Settings()), at: date, messageID: "a")
+        rig.analytics.update(settings: Settings(theme: "light"), at: date + 1, messageID: "b")
+        #expect(rig.events.map(\.messageID) == ["a", "b"])
+        #expect(rig.events.map(\.timestamp) == [date, date + 1])
     }
 
     @Test func `an unauthenticated session identifies no user`() {

@@ -160,6 +160,7 @@ import Testing
         try await eventually("all drops are reported") {
             reports.of(.eventsDropped).map(\.events).reduce(0, +) == provider.statistics.dropped
         }
+        #expect(reports.of(.eventsDropped).allSatisfy { $0.event == "N" && $0.message.contains("\"N\" was dropped") })
         try daemon.start()
         #expect(await provider.flush() == .complete)
         let kept = recorded - provider.statistics.dropped

@@ -1,3 +1,4 @@
+import Foundation
 import Penstock
 import PenstockTesting
 import Testing
@@ -31,6 +32,20 @@ import Testing
         let timer = rig.analytics.start(ShopEvent.couponApplied(code: nil))
         timer.stop(with: .couponApplied(code: "X"))
         #expect(rig.events.map(\.properties) == [[:], ["code": "X"]])
+    }
+
+    @Test func `both ends may have times and ids of their own`() throws {
+        let start = Date(timeIntervalSince1970: 1_700_000_000)
+        rig.analytics.start(ShopEvent.cartViewed, at: start, messageID: "a").stop(at: start + 90, messageID: "b")
+        let timer = rig.analytics.timer(ShopEvent.cartViewed, at: start)
+        timer.stop(at: start - 1)
+        rig.analytics.of(ShopEvent.self).timer(.cartViewed, at: .distantPast)
+            .stop(with: .cartViewed, at: Date(timeIntervalSince1970: .infinity))
+        let events = rig.events
+        #expect(events.prefix(2).map(\.messageID) == ["a", "b"])
+        #expect(events[2].messageID != "" && events[2].messageID != events[3].messageID)
+        #expect(events.prefix(2).map(\.timestamp) == [start, start + 90])
+        #expect(events.compactMap { $0.timing?.seconds } == [90, 0, 1e9])
     }
 
     @Test func `two timers of one event have different ids`() {

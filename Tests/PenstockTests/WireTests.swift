@@ -71,7 +71,7 @@ import Testing
         let rig = Rig()
         rig.analytics.use(.enrich { $0[context: "timing"] = ["id": "1", "phase": "stop", "duration": 1e300] })
         rig.analytics.track("x")
-        #expect(try rig.event().timing?.seconds == 0)
+        #expect(try rig.event().timing?.seconds == 1e9)
     }
 
     @Test func `the daemon accepts any event and reads back the same values`() {

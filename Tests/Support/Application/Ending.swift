@@ -14,6 +14,8 @@ enum Ending: String {
     case thread
     /// A handler of SIGTERM calls exit(3).
     case handler
+    /// The same for SIGINT.
+    case interrupt
     /// A dispatch source receives SIGTERM and calls exit(3).
     case source
     /// The provider has been released shortly before.
@@ -68,6 +70,10 @@ private func unblockSignals() {
     case .handler:
         signal(SIGTERM, exitOnSignal)
         kill(getpid(), SIGTERM)
+        while true { pause() }
+    case .interrupt:
+        signal(SIGINT, exitOnSignal)
+        kill(getpid(), SIGINT)
         while true { pause() }
     case .source:
         signal(SIGTERM, SIG_IGN)

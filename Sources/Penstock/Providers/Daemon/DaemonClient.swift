@@ -27,7 +27,8 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
         var statistics = DaemonProvider.Statistics()
         /// The size of the events in memory in bytes. Their number is `statistics.inMemory`.
         var bytes = 0
-        var dropsReported = 0
+        /// The events dropped since the last report of some.
+        var newDrops: Drops?
         var flushes: [Flush] = []
         var diagnostics = DiagnosticsHandler.silent
         /// The first diagnostics, kept until a handler is attached; nil afterwards.
@@ -61,17 +62,19 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
 
     // MARK: Threads that record
 
-    func record(_ line: [UInt8], at site: CallSite?) {
+    func record(_ event: RecordedEvent) {
+        let line = event.json
         lock.lock()
         let cost = line.count + 1
         guard state.statistics.inMemory < options.queueEvents, cost <= options.queueBytes - state.bytes,
             !state.isClosing, state.hasWorker || startWorker()
         else {
             state.statistics.dropped += 1
+            Drops.add(event, to: &state.newDrops)
             wakeAndUnlock()
             return
         }
-        state.queue.append(line, at: site)
+        state.queue.append(line, at: event.site)
         state.bytes += cost
         state.statistics.inMemory += 1
         state.statistics.accepted += 1
@@ -238,13 +241,8 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
 
     func note(_ change: (inout DaemonProvider.Statistics) -> Void) { lock.withLock { change(&state.statistics) } }
 
-    /// - Returns: The number of events dropped since the last call.
-    func newDrops() -> Int {
-        lock.withLock {
-            defer { state.dropsReported = state.statistics.dropped }
-            return state.statistics.dropped - state.dropsReported
-        }
-    }
+    /// - Returns: The events dropped since the last call.
+    func newDrops() -> Drops? { lock.withLock { exchange(&state.newDrops, with: nil) } }
 
     func report(_ diagnostic: Diagnostic) {
         let handler = lock.withLock { () -> DiagnosticsHandler in

@@ -67,7 +67,7 @@ public final class DaemonProvider: AnalyticsProvider, BlockingFlush {
 
     deinit { client.close() }
 
-    public func record(_ event: RecordedEvent) { client.record(event.json, at: event.site) }
+    public func record(_ event: RecordedEvent) { client.record(event) }
 
     public func attach(to diagnostics: DiagnosticsHandler) { client.attach(to: diagnostics) }
 

@@ -1,3 +1,16 @@
+/// Events that a provider had to drop.
+package struct Drops {
+    package let first: RecordedEvent
+    package private(set) var count = 1
+
+    package init(_ first: RecordedEvent) { self.first = first }
+
+    /// Counts an event.
+    package static func add(_ event: RecordedEvent, to drops: inout Drops?) {
+        if drops == nil { drops = Drops(event) } else { drops?.count += 1 }
+    }
+}
+
 /// Reports the events that a provider had to drop, at most once a second. Use it from one thread.
 package struct DropReports {
     package typealias Instant = ContinuousClock.Instant
@@ -20,14 +33,23 @@ package struct DropReports {
     /// The time of the next report; nil if none is due.
     package var next: Instant? { last.map { $0 + Self.interval } }
 
-    /// - Parameter newDrops: Returns how many events were dropped since the last call.
+    /// - Parameter newDrops: Returns the events dropped since the last call; nil if there are none.
     /// - Returns: What to report now.
-    package mutating func report(now: Instant, newDrops: () -> Int) -> Diagnostic? {
+    package mutating func report(now: Instant, newDrops: () -> Drops?) -> Diagnostic? {
         if let next, now < next { return nil }
-        let drops = newDrops()
-        last = drops > 0 ? now : nil
-        guard drops > 0 else { return nil }
-        return Diagnostic(
-            .eventsDropped, "\(drops) \(drops == 1 ? "event was" : "events were") dropped: \(reason)", events: drops)
+        guard let drops = newDrops() else {
+            last = nil
+            return nil
+        }
+        last = now
+        let others =
+            switch drops.count {
+            case 1: ""
+            case 2: ", as was 1 after it"
+            default: ", as were \(drops.count - 1) after it"
+            }
+        var diagnostic = Diagnostic(.eventsDropped, about: drops.first, "was dropped\(others): \(reason)")
+        diagnostic.events = drops.count
+        return diagnostic
     }
 }
