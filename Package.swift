@@ -145,7 +145,9 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
         .package(url: "https://github.com/apple/swift-argument-parser", .upToNextMinor(from: "1.8.0")),
-        .package(url: "https://github.com/jpsim/Yams", .upToNextMinor(from: "6.2.0")),
+        // The build plugin brings Yams to applications, which may need a newer version. Before 6, it does not find
+        // duplicate keys.
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.0"),
     ],
     targets: [
         // C libraries, one target for each. They have no `pkgConfig:`, because SwiftPM would warn about each missing
