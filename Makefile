@@ -150,6 +150,8 @@ test: setup-test
 	@$(release)/simulate --fleet --mutations --seeds 20000 --seconds 60
 	@echo '==> running the crash tests'
 	@Tests/CrashTests/run --short
+	@echo '==> running fleets that fail'
+	@Tests/FleetTests/run --short
 
 # .swift-format has the rules for the format of Swift files. `make format` applies them. CI fails if a file differs.
 swift_files := Sources Plugins Tests Package.swift

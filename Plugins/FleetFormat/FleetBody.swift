@@ -1,3 +1,5 @@
+import Glibc
+
 /// One event in a body.
 package struct FleetEvent: Equatable {
     package var place: FleetPlace
@@ -67,16 +69,17 @@ package enum FleetBody {
 
     /// - Returns: whether there is one line for each event, and nothing else.
     private static func lines(_ body: [UInt8], from start: Int, _ events: inout [FleetEvent]) -> Bool {
-        var start = start
-        var number = 0
-        let span = body.span
-        for at in start..<span.count where span[at] == 0x0A {
-            guard number < events.count else { return false }
-            events[number].range = start..<at
-            number += 1
-            start = at + 1
+        unsafe body.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            var start = start
+            for number in events.indices {
+                guard let end = unsafe memchr(base + start, 0x0A, bytes.count - start) else { return false }
+                let next = unsafe UnsafeRawPointer(end) - base + 1
+                events[number].range = start..<next - 1
+                start = next
+            }
+            return start == bytes.count
         }
-        return number == events.count && start == body.count
     }
 
     private static func value(_ body: [UInt8], _ at: inout Int) -> UInt64? {

@@ -43,6 +43,7 @@ package final class FleetReading {
         let origin = header(FleetHeader.backfill) == nil ? FleetOrigin.id(edge: edge, sequence: sequence) : nil
         var offers: [EventBuffer] = []
         var offer = EventBuffer(origin: origin)
+        offer.reserveCapacity(events: min(events.count, limits.events), bytes: min(body.count, limits.bytes))
         unsafe body.withUnsafeBytes { bytes in
             for event in events {
                 let isFull = offer.count >= limits.events || offer.byteCount + event.range.count > limits.bytes

@@ -1,3 +1,4 @@
+import FleetFormat
 import PenstockPluginKit
 
 /// What the threads of a source share: whether they go on, and the acknowledgements to send. Any thread.
@@ -11,9 +12,12 @@ final class NATSGate: Sendable {
         /// The subjects of acknowledgements.
         var replies: [[String]] = []
         var isSending = false
-        /// The lanes' threads, and the lanes that this host has a lease for.
+        /// The lanes' threads.
         var working = 0
-        var held = 0
+        /// The lanes that this host has a lease for.
+        var balance = LaneBalance()
+        /// Whether the hosts that share the lanes are to be counted soon.
+        var wantsCount = false
         /// The lanes of which the host has a part of a message, and not all of it.
         var inside = 0
         var pulls: [ObjectIdentifier: NATSPull] = [:]
@@ -24,7 +28,8 @@ final class NATSGate: Sendable {
     var isStopping: Bool { state.withLock { $0.isStopping } }
     /// Whether nothing more is waited for.
     var isEnding: Bool { state.withLock { $0.isEnding } }
-    var held: Int { state.withLock { $0.held } }
+    /// How many lanes this host has.
+    var held: Int { state.withLock { $0.balance.held } }
 
     func nextSession() -> Int {
         state.withLock { state in
@@ -67,7 +72,19 @@ final class NATSGate: Sendable {
 
     func begin() { state.withLock { $0.working += 1 } }
     func finish() { state.withLock { $0.working -= 1 } }
-    func hold(_ lanes: Int) { state.withLock { $0.held += lanes } }
+    func balance<Value: Sendable>(_ change: (inout LaneBalance) -> Value) -> Value {
+        state.withLock { change(&$0.balance) }
+    }
+    /// Another host may have come or gone.
+    func wantCount() { state.withLock { $0.wantsCount = true } }
+
+    /// Waits until the hosts are to be counted again; at least for a moment, because each count costs the server work.
+    func awaitCount(_ time: Duration, _ session: Int) {
+        pause(.milliseconds(500), session)
+        _ = state.wait(time) { $0.wantsCount || !Self.isRunning(session, $0) ? true : nil }
+        state.withLock { $0.wantsCount = false }
+    }
+
     func isInside(_ lanes: Int) { state.withLock { $0.inside += lanes } }
 
     /// Waits until the host has every message as a whole, of which it has a part.

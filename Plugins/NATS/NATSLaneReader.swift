@@ -6,6 +6,8 @@ import PenstockPluginKit
 struct NATSLaneReader {
     /// How long a lane whose lease is given up waits for its offers.
     private static let patience = Duration.seconds(30)
+    /// How long a lane that no other host has claimed is left to those that have fewer.
+    private static let courtesy = Duration.seconds(2)
     /// How long a lease is looked at before it counts.
     private static let confirmation = Duration.milliseconds(300)
 
@@ -27,11 +29,10 @@ struct NATSLaneReader {
             do {
                 guard let lease = try claim() else { return }
                 lease.onRenewal = { [host, lane] in host.lane(lane.name, isOursFor: $0) }
-                gate.hold(1)
                 host.laneOpened(lane.name)
-                use(lease)
+                let hasYielded = use(lease)
                 host.laneClosed(lane.name)
-                gate.hold(-1)
+                gate.balance { $0.released(hasYielded: hasYielded) }
             } catch {
                 report(error)
                 gate.pause(.seconds(5), number)
@@ -41,30 +42,45 @@ struct NATSLaneReader {
 
     /// Waits for the lease. Lanes spread over the hosts that claim them at the same time: who has more waits longer.
     private func claim() throws -> NATSLease? {
+        var freeSince: ContinuousClock.Instant?
         while isRunning {
             let wait = Duration.milliseconds(Int.random(in: 0...400) + min(gate.held, 20) * 100)
             gate.pause(wait, number)
             guard isRunning else { return nil }
-            if let lease = try leases.claim(lane.key, owner) {
-                // Servers before 2.10 may accept two claims at the same moment. Only the later one is kept.
-                gate.pause(Self.confirmation, number)
-                if try lease.isConfirmed() {
-                    if isRunning { return lease }
-                    // Otherwise the others would wait until it expires.
-                    lease.release()
-                }
+            let isFree = try leases.isFree(lane.key, for: owner)
+            freeSince = isFree ? freeSince ?? .now : nil
+            let isAbandoned = freeSince.map { $0 + Self.courtesy < .now } ?? false
+            if isFree, gate.balance({ $0.mayClaim(isAbandoned: isAbandoned) }) {
+                var lease: NATSLease?
+                defer { gate.balance { $0.claimed(lease != nil) } }
+                lease = try claimNow()
+                if let lease { return lease }
             }
             problems.set(lane, nil)
-            gate.pause(.seconds(1), number)
+            if isFree { gate.wantCount() }
+            gate.pause(isFree ? .milliseconds(300) : .seconds(1), number)
         }
         return nil
     }
 
-    private func use(_ lease: NATSLease) {
+    private func claimNow() throws -> NATSLease? {
+        guard let lease = try leases.claim(lane.key, owner) else { return nil }
+        // Servers before 2.10 may accept two claims at the same moment. Only the later one is kept.
+        gate.pause(Self.confirmation, number)
+        guard try lease.isConfirmed() else { return nil }
+        if isRunning { return lease }
+        // Otherwise the others would wait until it expires.
+        lease.release()
+        return nil
+    }
+
+    /// - Returns: whether the lane is let go because this host has more than its share.
+    private func use(_ lease: NATSLease) -> Bool {
         var wait = Duration.milliseconds(100)
-        while isRunning, lease.keep() {
+        var hasYielded = false
+        while isRunning, !hasYielded, lease.keep() {
             do {
-                try read(lease) { wait = .milliseconds(100) }
+                hasYielded = try read(lease) { wait = .milliseconds(100) }
             } catch let interruption as NATSPull.Interruption {
                 host.log(.notice, interruption.description, ["subject": lane.subject])
                 gate.pause(wait, number)
@@ -76,11 +92,12 @@ struct NATSLaneReader {
             wait = min(wait * 2, .seconds(1))
         }
         // The leases of a lost session are taken again in the next one.
-        guard gate.loss(of: number) == nil else { return }
+        guard gate.loss(of: number) == nil else { return hasYielded }
         if !lease.isValid {
             host.log(.warning, "the lease is lost: another host may read the subject", ["subject": lane.subject])
         }
         letGo(lease)
+        return hasYielded
     }
 
     /// Everything that was offered is stored and acknowledged before another host begins, if it takes no longer than
@@ -96,8 +113,9 @@ struct NATSLaneReader {
     }
 
     /// - Parameter works: called when messages come.
-    private func read(_ lease: NATSLease, works: () -> Void) throws {
-        while !lane.isStored(within: .milliseconds(200)) { guard isRunning, lease.keep() else { return } }
+    /// - Returns: whether the lane is to be let go because this host has more than its share.
+    private func read(_ lease: NATSLease, works: () -> Void) throws -> Bool {
+        while !lane.isStored(within: .milliseconds(200)) { guard isRunning, lease.keep() else { return false } }
         let consumer = NATSConsumer(
             jetStream: session.jetStream, stream: settings.stream, lane: lane, host: host)
         let start = try consumer.prepare()
@@ -111,10 +129,13 @@ struct NATSLaneReader {
         problems.set(lane, nil)
         let reading = FleetReading()
         while isRunning, lease.keep() {
-            guard try batch.collect(pull, waiting: max(.milliseconds(10), lease.timeToRenewal)) else { continue }
+            if gate.balance({ $0.mustYield() }) { return true }
+            let wait = min(.seconds(1), max(.milliseconds(10), lease.timeToRenewal))
+            guard try batch.collect(pull, waiting: wait) else { continue }
             works()
             try offer(batch, reading, lease)
         }
+        return false
     }
 
     private func offer(_ batch: NATSBatch, _ reading: FleetReading, _ lease: NATSLease) throws {

@@ -88,6 +88,27 @@ import PenstockPluginKit
         throw NATSError(status)
     }
 
+    /// Whether nobody has a lease that this owner may take.
+    func isFree(_ key: String, for owner: NATSOwner) throws(NATSError) -> Bool {
+        try read(key).map { owner.mayTake($0.holder) } ?? true
+    }
+
+    func put(_ key: String, _ text: String) throws(NATSError) {
+        try NATSError.check(unsafe kvStore_PutString(nil, handle, key, text))
+    }
+
+    func remove(_ key: String) throws(NATSError) { try NATSError.check(unsafe kvStore_Delete(handle, key)) }
+
+    /// The keys that have not expired.
+    func keys() throws(NATSError) -> [String] {
+        var list = unsafe kvKeysList()
+        let status = unsafe kvStore_Keys(&list, handle, nil)
+        defer { unsafe kvKeysList_Destroy(&list) }
+        if status == NATS_NOT_FOUND { return [] }
+        try NATSError.check(status)
+        return unsafe (0..<Int(list.Count)).compactMap { unsafe list.Keys[$0].map { unsafe String(cString: $0) } }
+    }
+
     fileprivate func read(_ key: String) throws(NATSError) -> (holder: String, revision: UInt64)? {
         var entry: OpaquePointer?
         let status = unsafe kvStore_Get(&entry, handle, key)

@@ -8,6 +8,8 @@ struct NATSOwner: Sendable {
     /// The beginning of the values of all instances that read for this source into this journal. nil: the journal has
     /// no id.
     private let family: String?
+    /// The same for all of these instances.
+    var member: String { family ?? text }
 
     init(_ host: SourceHost) {
         var name = [CChar](repeating: 0, count: 256)

@@ -1,4 +1,5 @@
 import CNats
+import FleetFormat
 import PenstockPluginKit
 
 /// The thread of a source: opens a session, runs its lanes, and opens another one when it is lost.
@@ -49,6 +50,15 @@ struct NATSSupervisor: Sendable {
     func text(_ error: NATSError) -> String { text(error.message) }
 
     private func runLanes(_ session: NATSSession, _ number: Int, _ leases: NATSLeases, _ owner: NATSOwner) {
+        let members = NATSMembers(leases, owner, lanes)
+        let sharing = JoinableThread { [gate] in
+            while gate.isRunning(number) {
+                share(members)
+                gate.awaitCount(members.period, number)
+            }
+            // Before the lanes are let go: the others then claim them without delay.
+            if gate.isStopping { members.leave() }
+        }
         let threads = lanes.map { lane in
             let reader = NATSLaneReader(
                 lane: lane, settings: settings, host: host, offers: offers, gate: gate, problems: problems,
@@ -65,5 +75,13 @@ struct NATSSupervisor: Sendable {
             host.gauge("nats_behind", lanes.reduce(0) { $0 + Double($1.behind) })
         }
         for thread in threads { thread.join() }
+        sharing.join()
+    }
+
+    /// Without an answer of the server, the shares stay as they are.
+    private func share(_ members: NATSMembers) {
+        guard let hosts = try? members.count() else { return }
+        gate.balance { $0.share(members.lanes, among: hosts) }
+        host.gauge("nats_hosts", Double(hosts))
     }
 }

@@ -12,8 +12,10 @@ package struct OriginID: Sendable, Hashable, Comparable {
     package init?(_ text: some Collection<UInt8>) {
         guard text.count == 36 else { return nil }
         var (high, low) = (0 as UInt64, 0 as UInt64)
-        for (index, byte) in text.enumerated() {
-            if [8, 13, 18, 23].contains(index) {
+        var index = 0
+        for byte in text {
+            defer { index += 1 }
+            if index == 8 || index == 13 || index == 18 || index == 23 {
                 guard byte == UInt8(ascii: "-") else { return nil }
                 continue
             }

@@ -47,6 +47,13 @@ public struct EventBuffer: Sendable {
         places.append(penstock_place(position: position, part: part, reserved: 0))
     }
 
+    /// Takes the memory for this many further events at once.
+    public mutating func reserveCapacity(events: Int, bytes: Int) {
+        self.bytes.reserveCapacity(self.bytes.count + bytes)
+        ends.reserveCapacity(ends.count + events)
+        if origin != nil { places.reserveCapacity(places.count + events) }
+    }
+
     /// Keeps the memory for the next events.
     public mutating func removeAll(origin: String? = nil) {
         bytes.removeAll(keepingCapacity: true)

@@ -16,8 +16,13 @@ struct OfferLines {
         indices.removeAll(keepingCapacity: true)
         refused.removeAll(keepingCapacity: true)
         repeated = 0
+        bytes.reserveCapacity(offer.bytes.count + offer.events.count)
+        unsafe offer.bytes.withUnsafeBytes { unsafe write(offer, $0, above: mark) }
+    }
+
+    private mutating func write(_ offer: ReceivedOffer, _ message: UnsafeRawBufferPointer, above mark: OriginPlace?) {
         var last = mark
-        for (index, range) in offer.events.enumerated() {
+        for index in offer.events.indices {
             if offer.origin != nil {
                 let place = offer.places[index]
                 if let last, place <= last {
@@ -26,15 +31,15 @@ struct OfferLines {
                 }
                 last = place
             }
-            let event = offer.bytes[range]
+            let event = unsafe UnsafeRawBufferPointer(rebasing: message[offer.events[index]])
             // The scanner leaves out such a line without a word.
-            guard event.contains(where: { !Self.isSpace($0) }) else {
+            guard unsafe event.contains(where: { !Self.isSpace($0) }) else {
                 refused.append((index, Refusal(reason: .invalidJSON, detail: "the event is empty: send a JSON object")))
                 continue
             }
             let start = bytes.count
-            bytes.append(contentsOf: event)
-            if event.contains(0x0A), !replaceLineFeeds(from: start) {
+            unsafe bytes.append(contentsOf: event)
+            if unsafe Self.hasLineFeed(event), !replaceLineFeeds(from: start) {
                 bytes.removeLast(bytes.count - start)
                 refused.append(
                     (
@@ -48,6 +53,13 @@ struct OfferLines {
             bytes.append(0x0A)
             indices.append(index)
         }
+    }
+
+    /// Without an early exit, so that the compiler looks at many bytes at once: line feeds are rare.
+    private static func hasLineFeed(_ event: UnsafeRawBufferPointer) -> Bool {
+        var found: UInt8 = 0
+        for i in 0..<event.count { found |= unsafe event[i] == 0x0A ? 1 : 0 }
+        return found != 0
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {

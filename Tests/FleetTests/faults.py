@@ -60,9 +60,8 @@ def broker_away(fleet):
     fleet.flow(1, 10)
     fleet.stop_load()
     seconds = fleet.drain()
-    # A long outage ends the leases, so partitions may move.
-    moves = 1 if fleet.is_long else 0
-    return f"away for {away} s, backlog {backlog:,}, {fleet.judge(moves=moves)}, drained in {seconds:.1f} s"
+    # An outage may end leases, and what the aggregators know of each other: partitions move, and move back.
+    return f"away for {away} s, backlog {backlog:,}, {fleet.judge(moves=2)}, drained in {seconds:.1f} s"
 
 
 def aggregator_killed(fleet):
@@ -83,8 +82,9 @@ def aggregator_killed(fleet):
     fleet.flow(1, 10)
     fleet.stop_load()
     fleet.drain()
-    # The messages that were stored and not acknowledged. Normally the events of some milliseconds.
-    return f"{lanes} lanes taken over after {seconds:.1f} s, {fleet.judge(duplicates=2 * fleet.rate, moves=2)}"
+    # A partition moves when the victim is gone, when the other one joins, and when the victim is back. What comes twice:
+    # the messages that were stored and not acknowledged. Normally the events of some milliseconds.
+    return f"{lanes} lanes taken over after {seconds:.1f} s, {fleet.judge(duplicates=2 * fleet.rate, moves=3)}"
 
 
 def freeze_with_offers(aggregator):
@@ -123,8 +123,10 @@ def aggregator_frozen(fleet):
     zombie.thaw()
     for _ in range(30):
         time.sleep(0.1)
+        # A new process of the plugin may read what it claims anew.
+        is_new = zombie.log.count("the plugin nats started") > 1
         now = zombie.glance()["journal"]["next"]
-        if now != end:
+        if now != end and not is_new:
             raise Failure(
                 f"the zombie stored positions {end} to {now} after its leases had ended, with"
                 f" {fleet.open_lanes()} lanes open: {zombie.log_tail()}")
@@ -132,9 +134,9 @@ def aggregator_frozen(fleet):
         raise Failure(f"the zombie had no offers when it stood still, so this shows nothing: {zombie.log_tail()}")
     fleet.stop_load()
     fleet.drain()
-    judged = fleet.judge(duplicates=2 * fleet.rate, moves=1)
+    judged = fleet.judge(duplicates=2 * fleet.rate, moves=2)
     return (
-        f"{lanes} lanes frozen for {frozen:.0f} s, taken over after {takeover:.1f} s, 0 events stored by the zombie,"
+        f"{lanes} lanes frozen for {frozen:.0f} s, taken over after {takeover:.1f} s, 0 events of theirs stored by the zombie,"
         f" {judged}")
 
 
@@ -257,6 +259,25 @@ def two_claims(fleet):
     return f"{rounds} rounds won by {winners}, {fleet.judge(moves=2 * rounds + 1)}"
 
 
+def joining(fleet):
+    """An aggregator that joins gets its share of the partitions, and nothing is lost, repeated or out of order."""
+    fleet.start(aggregators=1)
+    fleet.load()
+    longest = 0
+    for _ in range(2):
+        fleet.flow(1, 5)
+        fleet.add_aggregator().start()
+        begin = time.monotonic()
+        fleet.await_shares()
+        longest = max(longest, time.monotonic() - begin)
+    shares = fleet.open_lanes()
+    fleet.flow(1, 5)
+    fleet.stop_load()
+    fleet.drain()
+    # A partition moves at most once for each that joined.
+    return f"partitions {shares}, {fleet.judge(moves=2)}, shared out after {longest:.1f} s"
+
+
 def handover(fleet):
     """Aggregators come and go in an orderly way, under load."""
     rounds = 10 if fleet.is_long else 3
@@ -276,5 +297,6 @@ def handover(fleet):
     fleet.flow(1, 5)
     fleet.stop_load()
     fleet.drain()
-    judged = fleet.judge(moves=rounds)
+    # A partition moves when the third one joins, and whenever one leaves or comes back.
+    judged = fleet.judge(moves=2 * rounds + 1)
     return f"{rounds} aggregators left and came back, {judged}, all partitions owned after {longest:.1f} s"

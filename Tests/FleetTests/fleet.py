@@ -197,7 +197,7 @@ class Fleet:
         if count:
             # Now all claim the partitions at the same time. Otherwise the first one would take them all.
             self.write_leases(b"")
-            self.await_lanes()
+            self.await_shares()
 
     def write_leases(self, owner):
         for lane in range(self.partitions):
@@ -241,6 +241,13 @@ class Fleet:
     def await_lanes(self, patience=PATIENCE):
         """Waits until each partition has an owner."""
         eventually("each partition has an owner", lambda: sum(self.open_lanes()) == self.partitions, patience)
+
+    def await_shares(self):
+        """Waits until the partitions are shared out."""
+        share = -(-self.partitions // len(self.aggregators))
+        eventually(
+            f"no aggregator has more than {share} of {self.partitions} partitions",
+            lambda: sum(self.open_lanes()) == self.partitions and max(self.open_lanes()) <= share)
 
     # Load
 
