@@ -124,7 +124,7 @@ struct PresetTests {
                     == (name == "firebase"
                         ? []
                         : [
-                            "the preset \"mixpanel\" has 4 kinds of request, 4 of them with mapping, which this would not replace"
+                            "the preset \"mixpanel\" has 6 kinds of request, 6 of them with mapping, which this would not replace"
                         ]))
         }
     }

@@ -72,7 +72,7 @@ import Testing
                 track("A", "m4", #","properties":{"note":"\#(long)"}"#),
                 track("B", "m5", #","timestamp":"2020-01-01T00:00:00Z""#), track("C", "m6"),
             ])
-        #expect(service.taken.sorted() == ["ada c", "ada order_completed", "bob order_completed"])
+        #expect(service.taken.sorted() == ["ada c", "ada purchase", "bob purchase"])
         #expect(
             letters.sorted() == [
                 "m3: not sent: name is a value that the service rejects",

@@ -98,7 +98,8 @@ package struct Directive: Sendable {
 
     package static let all: [Directive] = [
         .path, .template, .literal, .if, .case, .replace, .arrayPath, .merge, .flatten, .json, .transform,
-        .excludeWhenNull, .date, .hash, .number, .string, .match, .prefix, .mapValues,
+        .excludeWhenNull, .date, .hash, .number, .string, .match, .prefix, .mapValues, .first,
+        .default, .uuid, .base64, .trim, .urlEncode,
     ]
 
     static func named(_ name: String) -> Directive? { all.first { $0.name == name } }

@@ -8,7 +8,7 @@ extension Directive {
                 Argument("value", .value, required: true, "a time in RFC 3339 format"),
                 Argument(
                     "format", .choice(DateNode.Format.allCases.map(\.rawValue)), default: "rfc3339",
-                    "the output format; epoch_… gives a whole number"),
+                    "the output format; epoch_… gives a whole number, epoch_decimal seconds with a fraction"),
             ], shorthand: "value"),
         "a time in another format; the result is missing if the value is not a time, or if the format cannot represent"
             + " it"
@@ -21,7 +21,7 @@ extension Directive {
 
 private struct DateNode: MappingNode {
     enum Format: String, CaseIterable, Sendable {
-        case rfc3339, date, epoch_seconds, epoch_milliseconds, epoch_microseconds, epoch_nanoseconds
+        case rfc3339, date, epoch_seconds, epoch_milliseconds, epoch_microseconds, epoch_nanoseconds, epoch_decimal
     }
 
     let value: any MappingNode
@@ -36,6 +36,7 @@ private struct DateNode: MappingNode {
         case .epoch_milliseconds: return append(time, perSecond: 1_000, to: &output)
         case .epoch_microseconds: return append(time, perSecond: 1_000_000, to: &output)
         case .epoch_nanoseconds: return append(time, perSecond: 1_000_000_000, to: &output)
+        case .epoch_decimal: return appendDecimal(time, to: &output)
         }
     }
 
@@ -57,6 +58,17 @@ private struct DateNode: MappingNode {
         }
         if output.count - start - 1 > length { output.removeLast(output.count - start - 1 - length) }
         output.append(UInt8(ascii: "\""))
+        return true
+    }
+
+    /// Appends seconds with three digits of a fraction: `1769860800.000`.
+    private func appendDecimal(_ time: EventTime, to output: inout [UInt8]) -> Bool {
+        guard let count = time.count(perSecond: 1000) else { return false }
+        if count < 0 { output.append(UInt8(ascii: "-")) }
+        output.appendDecimal(Int64(count.magnitude / 1000))
+        output.append(UInt8(ascii: "."))
+        let fraction = UInt8(count.magnitude % 1000 / 100), rest = UInt8(count.magnitude % 100)
+        for digit in [fraction, rest / 10, rest % 10] { output.append(UInt8(ascii: "0") + digit) }
         return true
     }
 
