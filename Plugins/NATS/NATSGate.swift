@@ -80,7 +80,7 @@ final class NATSGate: Sendable {
 
     /// Waits until the hosts are to be counted again; at least for a moment, because each count costs the server work.
     func awaitCount(_ time: Duration, _ session: Int) {
-        pause(.milliseconds(500), session)
+        pause(.milliseconds(Int.random(in: 1500...2500)), session)
         _ = state.wait(time) { $0.wantsCount || !Self.isRunning(session, $0) ? true : nil }
         state.withLock { $0.wantsCount = false }
     }

@@ -50,7 +50,7 @@ struct NATSLaneReader {
             let isFree = try leases.isFree(lane.key, for: owner)
             freeSince = isFree ? freeSince ?? .now : nil
             let isAbandoned = freeSince.map { $0 + Self.courtesy < .now } ?? false
-            if isFree, gate.balance({ $0.mayClaim(isAbandoned: isAbandoned) }) {
+            if isFree, gate.balance({ $0.mayClaim(isAbandoned: isAbandoned, at: .now) }) {
                 var lease: NATSLease?
                 defer { gate.balance { $0.claimed(lease != nil) } }
                 lease = try claimNow()
@@ -96,14 +96,15 @@ struct NATSLaneReader {
         if !lease.isValid {
             host.log(.warning, "the lease is lost: another host may read the subject", ["subject": lane.subject])
         }
-        letGo(lease)
+        letGo(lease, within: hasYielded && isRunning ? nil : Self.patience)
         return hasYielded
     }
 
-    /// Everything that was offered is stored and acknowledged before another host begins, if it takes no longer than
-    /// `patience`.
-    private func letGo(_ lease: NATSLease) {
-        let end = ContinuousClock.now + Self.patience
+    /// Everything that was offered is stored and acknowledged before another host begins.
+    /// - Parameter time: how long that may take; nil: as long as it takes, unless the host stops.
+    private func letGo(_ lease: NATSLease, within time: Duration?) {
+        while time == nil, isRunning, !lane.isStored(within: .milliseconds(100)) { if !lease.keep() { break } }
+        let end = ContinuousClock.now + (time ?? Self.patience)
         while !lane.isStored(within: .milliseconds(100)), .now < end, !gate.isEnding, gate.loss(of: number) == nil {
             _ = lease.keep()
         }

@@ -52,12 +52,22 @@ struct NATSSupervisor: Sendable {
     private func runLanes(_ session: NATSSession, _ number: Int, _ leases: NATSLeases, _ owner: NATSOwner) {
         let members = NATSMembers(leases, owner, lanes)
         let sharing = JoinableThread { [gate] in
+            var lastCount = ContinuousClock.now
+            var failures = 0
             while gate.isRunning(number) {
-                share(members)
+                do throws(NATSError) {
+                    try share(members)
+                    (lastCount, failures) = (.now, 0)
+                } catch {
+                    failures += 1
+                    if failures == 3 { noteFailure(error, members) }
+                    // The others may have come or gone.
+                    if .now - lastCount > leases.timeToLive { gate.balance { $0.forget() } }
+                }
                 gate.awaitCount(members.period, number)
             }
             // Before the lanes are let go: the others then claim them without delay.
-            if gate.isStopping { members.leave() }
+            if gate.isStopping, !gate.isEnding, gate.loss(of: number) == nil { members.leave() }
         }
         let threads = lanes.map { lane in
             let reader = NATSLaneReader(
@@ -78,10 +88,17 @@ struct NATSSupervisor: Sendable {
         sharing.join()
     }
 
-    /// Without an answer of the server, the shares stay as they are.
-    private func share(_ members: NATSMembers) {
-        guard let hosts = try? members.count() else { return }
-        gate.balance { $0.share(members.lanes, among: hosts) }
+    private func share(_ members: NATSMembers) throws(NATSError) {
+        let hosts = try members.count()
+        gate.balance { $0.share(members.lanes, among: hosts, at: .now) }
         host.gauge("nats_hosts", Double(hosts))
+    }
+
+    private func noteFailure(_ error: NATSError, _ members: NATSMembers) {
+        host.log(
+            .warning,
+            "the daemons that share the lanes cannot be counted, so the shares may be uneven: \(error.message); has "
+                + "the user the permissions for the bucket of the leases?",
+            ["bucket": settings.leases])
     }
 }

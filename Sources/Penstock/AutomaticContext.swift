@@ -59,6 +59,7 @@ public struct AutomaticContext: OptionSet, Sendable, Hashable {
                 [
                     "name": .string(application.name), "version": application.version.map { .string($0) },
                     "build": application.build.map { .string($0) },
+                    "instanceId": application.instanceID.map { .string($0) },
                 ].compactMapValues { $0 })
         }
         if contains(.os) { members["os"] = OperatingSystem.description }
@@ -109,12 +110,16 @@ extension Analytics {
         public var version: String?
         /// The build, such as a build number or a commit.
         public var build: String?
+        /// The id of this installation from a vendor's SDK, such as Firebase's `Analytics.appInstanceID()`. It is
+        /// recorded as `context.app.instanceId`, and the daemon's preset `firebase` needs it.
+        public var instanceID: String?
 
         /// Creates a description of an application.
-        public init(name: String, version: String? = nil, build: String? = nil) {
+        public init(name: String, version: String? = nil, build: String? = nil, instanceID: String? = nil) {
             self.name = name
             self.version = version
             self.build = build
+            self.instanceID = instanceID
         }
 
         /// The name and version from the bundle; nil on platforms without bundles.

@@ -26,8 +26,8 @@ public struct EventTimer<Event: AnalyticsEvent>: ~Copyable, Sendable {
     /// Records the end of the event.
     ///
     /// - Parameters:
-    ///   - date: The time of the end; nil for now. If the start has a time of its own, too, the recorded duration is
-    ///     the time between them.
+    ///   - date: The time of the end; nil for now. If the start or the end has a time of its own, the recorded duration
+    ///     is the time between the two.
     ///   - messageID: The id of the end; nil for a new one.
     public consuming func stop(at date: Date? = nil, messageID: String? = nil) {
         isEnded = true
@@ -75,8 +75,8 @@ public final class SharedEventTimer<Event: AnalyticsEvent>: Sendable {
     /// Records the end of the event, if the timer has not ended yet.
     ///
     /// - Parameters:
-    ///   - date: The time of the end; nil for now. If the start has a time of its own, too, the recorded duration is
-    ///     the time between them.
+    ///   - date: The time of the end; nil for now. If the start or the end has a time of its own, the recorded duration
+    ///     is the time between the two.
     ///   - messageID: The id of the end; nil for a new one.
     public func stop(at date: Date? = nil, messageID: String? = nil) {
         if end() { run.stop(as: nil, at: date, messageID: messageID) }
@@ -103,6 +103,7 @@ struct TimerRun<Event: AnalyticsEvent>: Sendable {
     private let event: Event
     private let id: String
     private let begin: ContinuousClock.Instant
+    private let beganAt: Date
     /// The details of the start.
     private let details: EventDetails
 
@@ -116,6 +117,7 @@ struct TimerRun<Event: AnalyticsEvent>: Sendable {
         self.details = details
         events.send(event, details)
         begin = ContinuousClock.now
+        beganAt = Date()
     }
 
     /// Records the end.
@@ -128,8 +130,8 @@ struct TimerRun<Event: AnalyticsEvent>: Sendable {
     }
 
     private func duration(until end: Date?) -> Duration {
-        guard let start = details.date, let end else { return begin.duration(to: .now) }
-        return EventTiming.duration(ofSeconds: end.timeIntervalSince(start))
+        if end == nil, details.date == nil { return begin.duration(to: .now) }
+        return EventTiming.duration(ofSeconds: (end ?? Date()).timeIntervalSince(details.date ?? beganAt))
     }
 
     func reportForgotten() {

@@ -131,6 +131,9 @@ import Testing
         ),
         ("http: http://h/\nlimits: [ {} ]", "this limits nothing"),
         ("http: http://h/\nlimits: [ { path: a, required: false } ]", "this limits nothing"),
+        ("http: http://h/\nlimits: [ { path: a, mend: true } ]", "this limits nothing"),
+        ("http: http://h/\nlimits: [ { path: a, required: true, mend: true } ]", "a missing value cannot be mended"),
+        ("http: http://h/\nlimits: [ { max_size: 4KiB, mend: true } ]", "the whole event cannot be removed"),
         (
             "http: http://h/\nlimits: [ { min_length: 5, max_length: 2 } ]",
             "min_length (5) is above max_length (2): no text can have both"

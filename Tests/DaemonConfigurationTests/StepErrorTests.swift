@@ -55,7 +55,8 @@ struct StepErrorTests {
                 #"19:15: error: there is no destination "otu""#,
                 #"23:12: error: "timed" must be one of native, suffix, both, ignore"#,
                 #"25:15: error: unknown directive $pth"#,
-                #"26:50: error: format must be one of rfc3339, date, epoch_seconds, epoch_milliseconds, epoch_microseconds, epoch_nanoseconds"#,
+                "26:50: error: format must be one of rfc3339, date, epoch_seconds, epoch_milliseconds, "
+                    + "epoch_microseconds, epoch_nanoseconds, epoch_decimal",
                 #"27:27: error: two directives in one object: $path and $literal"#,
                 #"28:11: error: expected }} after this path"#,
             ])

@@ -27,6 +27,7 @@ import Testing
             lagEvents: 26, lagSeconds: 27.5, lastError: "secret error", nextAttemptSeconds: 28, stateSeconds: 29,
             lastAnswer: "secret answer", filteredByReason: ["no_route": 22], dropped: 30)
         shop.replayed = 31
+        shop.mended = 45
         shop.replay = .init(
             id: "r", state: .running, from: "", until: "", condition: "secret condition", eventsPerSecond: nil,
             accepted: "", start: 32, position: 33, end: 34, delivered: 35, filtered: 36, deadLettered: 37, missing: 38,

@@ -14,7 +14,9 @@ import Testing
         }
     }
 
-    private func claims(_ balance: inout LaneBalance) -> Bool { balance.mayClaim(isAbandoned: false) }
+    private let now = ContinuousClock.now
+
+    private func claims(_ balance: inout LaneBalance) -> Bool { balance.mayClaim(isAbandoned: false, at: now) }
 
     /// Hosts that claim free lanes and let go of those beyond their share, in any order.
     private func shares(_ lanes: Int, from start: [Int], seed: UInt64) -> [Int] {
@@ -25,7 +27,7 @@ import Testing
                 #expect(claims(&balance))
                 balance.claimed(true)
             }
-            balance.share(lanes, among: start.count)
+            balance.share(lanes, among: start.count, at: now)
             return balance
         }
         for _ in 0..<lanes * hosts.count * 20 {
@@ -67,14 +69,14 @@ import Testing
 
     @Test func `lanes that are being claimed or let go count`() {
         var balance = LaneBalance()
-        balance.share(4, among: 2)
+        balance.share(4, among: 2, at: now)
         let answers = (0..<3).map { _ in claims(&balance) }
         #expect(answers == [true, true, false])
-        let takesAbandoned = balance.mayClaim(isAbandoned: true)
+        let takesAbandoned = balance.mayClaim(isAbandoned: true, at: now)
         #expect(takesAbandoned)
         for isOurs in [true, false, true] { balance.claimed(isOurs) }
         let yields = [balance.mustYield()]
-        balance.share(4, among: 4)
+        balance.share(4, among: 4, at: now)
         let later = (0..<2).map { _ in balance.mustYield() }
         #expect(yields + later == [false, true, false])
         #expect(!claims(&balance))
@@ -83,11 +85,40 @@ import Testing
         #expect(balance.held == 1 && !yieldsLater)
     }
 
+    @Test func `what no other host claims is kept for a while`() {
+        var balance = LaneBalance()
+        balance.share(4, among: 2, at: now)
+        for isAbandoned in [false, false, true, true] {
+            let mayClaim = balance.mayClaim(isAbandoned: isAbandoned, at: now)
+            #expect(mayClaim)
+            balance.claimed(true)
+        }
+        balance.share(4, among: 2, at: now + .seconds(30))
+        let early = balance.mustYield()
+        balance.share(4, among: 2, at: now + .seconds(31))
+        let late = (0..<3).map { _ in balance.mustYield() }
+        #expect(!early && late == [true, true, false])
+    }
+
+    @Test func `a host that comes or goes ends that, and a host that knows no others keeps everything`() {
+        var balance = LaneBalance()
+        balance.share(4, among: 2, at: now)
+        for _ in 0..<4 {
+            _ = balance.mayClaim(isAbandoned: true, at: now)
+            balance.claimed(true)
+        }
+        balance.forget()
+        let unknown = balance.mustYield()
+        balance.share(4, among: 3, at: now)
+        let known = balance.mustYield()
+        #expect(!unknown && known)
+    }
+
     @Test func `numbers at their ends are shares`() {
         var balance = LaneBalance()
-        balance.share(.max, among: .min)
+        balance.share(.max, among: .min, at: now)
         #expect(claims(&balance))
-        balance.share(0, among: .max)
+        balance.share(0, among: .max, at: now)
         #expect(!claims(&balance))
     }
 }

@@ -25,13 +25,13 @@ import Testing
 
     @Test func `the context describes where the event was recorded`() throws {
         let rig = Rig(automaticContext: .all) {
-            $0.application = Analytics.Application(name: "shop", version: "2.1.0", build: "77")
+            $0.application = Analytics.Application(name: "shop", version: "2.1.0", build: "77", instanceID: "i-1")
         }
         rig.analytics.setContext("campaign", to: ["name": "spring"])
         rig.analytics.setContext("locale", to: "tlh")
         rig.analytics.track(ShopEvent.cartViewed)
         let context = try rig.event().context
-        #expect(context["app"] == ["name": "shop", "version": "2.1.0", "build": "77"])
+        #expect(context["app"] == ["name": "shop", "version": "2.1.0", "build": "77", "instanceId": "i-1"])
         #expect(context["library"]?.dictionary?["name"] == "penstock-swift")
         #expect(context["process"]?.dictionary?["pid"] == .int(Int(ProcessInfo.processInfo.processIdentifier)))
         #expect(context["host"]?.dictionary?["name"]?.string?.isEmpty == false)

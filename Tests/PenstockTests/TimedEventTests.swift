@@ -46,6 +46,10 @@ import Testing
         #expect(events[2].messageID != "" && events[2].messageID != events[3].messageID)
         #expect(events.prefix(2).map(\.timestamp) == [start, start + 90])
         #expect(events.compactMap { $0.timing?.seconds } == [90, 0, 1e9])
+        rig.analytics.start(ShopEvent.cartViewed, at: Date() - 600).stop()
+        rig.analytics.start(ShopEvent.cartViewed).stop(at: Date() + 600)
+        let seconds = rig.events.suffix(4).compactMap { $0.timing?.seconds }
+        #expect(seconds.count == 2 && seconds.allSatisfy { (599...).contains($0) }, "\(seconds)")
     }
 
     @Test func `two timers of one event have different ids`() {

@@ -84,4 +84,71 @@ struct LimitTests {
         limit.unit = .rfc3339
         #expect(at(0) == "at is not a time in rfc3339")
     }
+
+    // MARK: Limits that mend
+
+    /// What is sent instead; nil: the event itself.
+    private func mended(_ event: String = Self.event, _ path: String, _ change: (inout OutputLimit) throws -> Void)
+        rethrows -> String?
+    {
+        var limit = OutputLimit()
+        limit.pathText = path
+        limit.isMending = true
+        try change(&limit)
+        let set = LimitSet([limit])
+        let changed = set.mended(event.utf8.span, at: Self.time)
+        if let changed { #expect(set.problem(with: changed.span, at: Self.time) == nil) }
+        return changed.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test
+    func `a text that is too long is cut between two characters`() {
+        let event = #"{"a":"\u00e9é€x","b":{"c":"12345","d":[12345]},"e":"","f":"\"\n"}"#
+        #expect(mended(event, "a") { $0.maximumLength = 4 } == nil)
+        #expect(mended(event, "a") { $0.maximumLength = 3 }?.contains(#""a":"éé€","b""#) == true)
+        #expect(mended(event, "a") { $0.maximumLength = 0 }?.contains(#""a":"","b""#) == true)
+        #expect(mended(event, "f") { $0.maximumLength = 1 }?.contains(#""f":"\""}"#) == true)
+        // A number cannot be cut.
+        #expect(mended(event, "b.*.*") { $0.maximumLength = 4 }?.contains(#""b":{"c":"12345","d":[]}"#) == true)
+        #expect(mended(event, "b.*") { $0.maximumLength = 4 }?.contains(#""b":{"c":"1234","d":[12345]}"#) == true)
+    }
+
+    @Test
+    func `of too many members the first stay, and those with other names are removed`() throws {
+        let event = #"{"p":{"a":1,"B":{"x":[2]},"c":null,"d":4},"l":[1,2,3]}"#
+        #expect(mended(event, "p") { $0.maximumMembers = 4 } == nil)
+        #expect(mended(event, "p") { $0.maximumMembers = 2 } == #"{"p":{"a":1,"B":{"x":[2]}},"l":[1,2,3]}"#)
+        #expect(mended(event, "p") { $0.maximumMembers = 0 } == #"{"p":{},"l":[1,2,3]}"#)
+        #expect(mended(event, "l") { $0.maximumMembers = 2 }?.hasSuffix(#""d":4},"l":[1,2]}"#) == true)
+        try #expect(
+            mended(event, "p") {
+                $0.names = try TextPattern("[a-z]")
+                $0.maximumMembers = 2
+            } == #"{"p":{"a":1,"c":null},"l":[1,2,3]}"#)
+        #expect(mended(event, "") { $0.maximumMembers = 1 } == #"{"p":{"a":1,"B":{"x":[2]},"c":null,"d":4}}"#)
+    }
+
+    @Test
+    func `a value that breaks a limit in another way is removed, but not the event`() throws {
+        let event = #"{"a":{"x":"bad","y":"good"},"b":"0123456789"}"#
+        #expect(mended(event, "a.*") { $0.refused = ["bad"] } == #"{"a":{"y":"good"},"b":"0123456789"}"#)
+        try #expect(mended(event, "b") { $0.pattern = try TextPattern("[a-z]*") } == #"{"a":{"x":"bad","y":"good"}}"#)
+        #expect(mended(event, "b") { $0.maximumSize = 4 } == #"{"a":{"x":"bad","y":"good"}}"#)
+        #expect(mended(event, "") { $0.maximumSize = 4 } == nil)
+        #expect(mended("{}", "a") { $0.isRequired = true } == nil)
+    }
+
+    @Test
+    func `limits that mend are applied in their order, and only they change the event`() {
+        var (cut, count, check) = (OutputLimit(), OutputLimit(), OutputLimit())
+        (cut.pathText, cut.maximumLength, cut.isMending) = ("*", 2, true)
+        (count.maximumMembers, count.isMending) = (2, true)
+        (check.pathText, check.minimumLength) = ("a", 3)
+        let set = LimitSet([check, cut, count])
+        let changed = set.mended(#"{"a":"123","b":"4","c":"567"}"#.utf8.span, at: Self.time)
+        #expect(changed.map { String(decoding: $0, as: UTF8.self) } == #"{"a":"12","b":"4"}"#)
+        let problem = changed.flatMap { set.problem(with: $0.span, at: Self.time) }
+        #expect(problem == "a has 2 characters; at least 3 are required")
+        #expect(set.mended(#"{"a":"12"}"#.utf8.span, at: Self.time) == nil)
+    }
 }

@@ -244,6 +244,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
         /// Events delivered by replays. Not included in `delivered`.
         package var replayed: UInt64 = 0
         package var replay: Replay?
+        /// Events that were changed to fit the limits of the service; nil: no limit changes events.
+        package var mended: UInt64?
         package var deadLetters: DeadLetters?
         /// nil: it is no plugin, or the plugin has not been loaded.
         package var plugin: Plugin?
@@ -277,7 +279,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
         }
 
         enum CodingKeys: String, CodingKey {
-            case state, since, position, delivered, filtered, dropped, retries, replayed, replay, plugin
+            case state, since, position, delivered, filtered, dropped, retries, replayed, replay, mended, plugin
             case latency = "latency_seconds"
             case deadLetters = "dead_letters"
             case filteredByReason = "filtered_by_reason"

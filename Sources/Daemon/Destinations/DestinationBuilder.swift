@@ -21,6 +21,8 @@ struct DestinationBuilder {
         var runsInPool: Bool
         /// nil: it is no plugin.
         var plugin: RunningPlugin?
+        /// nil: it changes no events to fit limits.
+        var mended: MendedEvents?
     }
 
     let journal: Journal
@@ -59,13 +61,16 @@ struct DestinationBuilder {
                 destination: try make(file, destination, in: configuration), deadLetters: deadLetters, runsInPool: false
             )
         case .http(let http):
-            Prepared(
-                destination: try HTTPDestination(
-                    HTTPOptions(http, inFlight: destination.inFlight), engine: engine, clock: clock),
-                deadLetters: deadLetters, runsInPool: true)
+            prepare(
+                try HTTPDestination(HTTPOptions(http, inFlight: destination.inFlight), engine: engine, clock: clock),
+                deadLetters)
         case .plugin(let plugin):
             prepare(make(plugin, destination.name, configuration.plugins.directories), deadLetters)
         }
+    }
+
+    private func prepare(_ http: HTTPDestination, _ deadLetters: DeadLetterFile) -> Prepared {
+        Prepared(destination: http, deadLetters: deadLetters, runsInPool: true, mended: http.mended)
     }
 
     private func prepare(_ plugin: PluginDestination, _ deadLetters: DeadLetterFile) -> Prepared {
@@ -149,7 +154,8 @@ struct DestinationBuilder {
         if prepared.runsInPool {
             let place = pool.register()
             return .start(
-                worker { place.wake() }, deadLetters: deadLetters, place: place, callsScripts: router.mayTakeLong)
+                worker { place.wake() }, deadLetters: deadLetters, mended: prepared.mended, place: place,
+                callsScripts: router.mayTakeLong)
         } else {
             let bell = Doorbell()
             return .start(

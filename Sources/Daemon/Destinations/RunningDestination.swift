@@ -17,14 +17,18 @@ final class RunningDestination: Sendable {
     let deadLetters: DeadLetterFile
     /// nil: it is no plugin.
     let plugin: RunningPlugin?
+    /// nil: it changes no events to fit limits.
+    let mended: MendedEvents?
     private let runner: Runner
 
     private init(
-        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, plugin: RunningPlugin? = nil, runner: Runner
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, plugin: RunningPlugin? = nil,
+        mended: MendedEvents? = nil, runner: Runner
     ) {
         self.worker = worker
         self.deadLetters = deadLetters
         self.plugin = plugin
+        self.mended = mended
         self.runner = runner
     }
 
@@ -44,10 +48,11 @@ final class RunningDestination: Sendable {
     ///   - place: the place that the worker's `wake` wakes.
     ///   - callsScripts: routing one event may take milliseconds.
     static func start(
-        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, place: RoutingPlace, callsScripts: Bool
+        _ worker: DeliveryWorker, deadLetters: DeadLetterFile, mended: MendedEvents? = nil, place: RoutingPlace,
+        callsScripts: Bool
     ) -> RunningDestination {
         place.begin(callsScripts: callsScripts) { worker.turn(now: $0, for: $1) }
-        return RunningDestination(worker, deadLetters: deadLetters, runner: .pool(place))
+        return RunningDestination(worker, deadLetters: deadLetters, mended: mended, runner: .pool(place))
     }
 
     /// Wakes the worker: there may be new events in the journal. Any thread.

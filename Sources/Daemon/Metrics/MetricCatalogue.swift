@@ -112,6 +112,8 @@ enum MetricCatalogue {
         "filtered_events_total", .counter, by: "reason",
         "Events not meant for the destination: no_route, integrations, where, or the transform that dropped them")
     static let deadLettered = destination("dead_lettered_events_total", .counter, "Events that became dead letters")
+    static let mended = destination(
+        "mended_events_total", .counter, "Events that were changed to fit the limits of the service (mend: true)")
     static let dropped = destination(
         "dropped_events_total", .counter, "Events removed before their delivery, because of when_full: drop_oldest")
     static let retries = destination("retries_total", .counter, "How often a batch, or its rest, was sent again")
@@ -131,7 +133,8 @@ enum MetricCatalogue {
         "delivery_seconds", .histogram, "Time from the receipt of each event to its delivery, without replays")
 
     private static let destinations = [
-        destinationState, stateSeconds, position, delivered, filtered, deadLettered, dropped, retries, lagEvents,
+        destinationState, stateSeconds, position, delivered, filtered, deadLettered, mended, dropped, retries,
+        lagEvents,
         lagSeconds, nextAttempt, letters, letterBytes, expiredLetters, retriedLetters, retriesLetters, latency,
     ]
 

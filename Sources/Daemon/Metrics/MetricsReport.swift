@@ -150,6 +150,7 @@ struct MetricsReport {
             }
         }
         each(MetricCatalogue.deadLettered) { $0.sample($2.deadLettered, $1) }
+        each(MetricCatalogue.mended) { if let mended = $2.mended { $0.sample(mended, $1) } }
         each(MetricCatalogue.dropped) { $0.sample($2.dropped, $1) }
         each(MetricCatalogue.retries) { $0.sample($2.retries, $1) }
         each(MetricCatalogue.lagEvents) { $0.sample($2.lagEvents, $1) }

@@ -246,6 +246,7 @@ final class StatusCollector: Sendable {
             destinations[status.name]?.latency = latencies.latency(
                 of: .destination(status.name), destination.worker.measuredLatencies, at: clock.now())
             destinations[status.name]?.deadLetters = .init(destination.deadLetters, status)
+            destinations[status.name]?.mended = destination.mended?.count
             destinations[status.name]?.plugin = destination.plugin?.facts.map(StatusReport.Plugin.init)
             let kept = JournalCursors(journal: journal, owner: "").replay(of: status.name)
             destinations[status.name]?.replay = .init(status.replay, kept: kept)

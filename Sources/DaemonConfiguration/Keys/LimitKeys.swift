@@ -33,6 +33,11 @@ extension Section where Target == OutputLimit {
             "newest", \.newest, .duration(.zero...days(36_500)), default: "any",
             "how far in the future a time may be when the event is sent"),
         Field("unit", \.unit, .choice, "the format of a time: rfc3339, or the number of these units since 1970"),
+        Field(
+            "mend", \.isMending, .flag,
+            "whether an event that breaks the limit is changed instead of rejected: a text is cut to max_length,"
+                + " members beyond max_members or with other names are removed, and a value that breaks the limit"
+                + " otherwise is removed"),
     ])
 }
 
@@ -64,7 +69,7 @@ extension Kind where Value == [OutputLimit] {
         func fail(_ key: String, _ message: String, hint: String) {
             diagnostics.error(at: found[key]?.place ?? place, message, hint: hint)
         }
-        let bounds = found.keys.filter { !["path", "except", "unit"].contains($0) }
+        let bounds = found.keys.filter { !["path", "except", "unit", "mend"].contains($0) }
         if bounds.isEmpty || bounds == ["required"] && !limit.isRequired {
             fail("", "this limits nothing", hint: "add a limit: required: true, max_length, pattern, max_size …")
         }
@@ -72,6 +77,12 @@ extension Kind where Value == [OutputLimit] {
             fail(
                 "min_length", "min_length (\(least)) is above max_length (\(most)): no text can have both",
                 hint: "make it smaller")
+        }
+        if limit.isMending, bounds == ["required"] {
+            fail("mend", "a missing value cannot be mended", hint: "remove mend, or set the value in the mapping")
+        }
+        if limit.isMending, limit.path.isEmpty, limit.maximumMembers == nil, limit.names == nil {
+            fail("mend", "the whole event cannot be removed", hint: "remove mend, or add a path")
         }
         if found["except"] != nil, !limit.pathText.split(separator: ".").contains("*") {
             fail("except", "\"except\" needs * in the path", hint: "put * into the path: properties.*")

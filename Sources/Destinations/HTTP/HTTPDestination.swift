@@ -43,6 +43,8 @@ package final class HTTPDestination: Destination {
     /// True if a batch may take several requests.
     private let isSplit: Bool
     private var concurrency: ConcurrencyLimit
+    /// nil: no event is ever changed.
+    package let mended: MendedEvents?
 
     private let mailbox = HTTPMailbox()
     private var compressor: BodyCompressor?
@@ -63,6 +65,7 @@ package final class HTTPDestination: Destination {
         self.engine = engine
         self.clock = clock
         isSplit = requests.contains(where: \.isSplit)
+        mended = requests.contains { $0.check?.mends ?? false } ? MendedEvents() : nil
         concurrency = ConcurrencyLimit(options.requests)
     }
 
@@ -100,8 +103,9 @@ package final class HTTPDestination: Destination {
             claim.settle(.all(.delivered))
             return
         }
-        waiting.append(
-            HTTPDelivery(RequestPlan(batch, requests, at: clock.wallClock()), count: batch.events.count, claim))
+        let plan = RequestPlan(batch, requests, at: clock.wallClock())
+        mended?.add(plan)
+        waiting.append(HTTPDelivery(plan, count: batch.events.count, claim))
         sendWhatMay()
     }
 

@@ -116,4 +116,8 @@ package protocol OutputCheck: Sendable {
     ///   - time: now, in nanoseconds since 1970-01-01 UTC.
     /// - Returns: the limit that the event breaks, and the expected value; nil: the event is fine.
     func problem(with json: Span<UInt8>, at time: Int64) -> String?
+    /// Whether events may be changed so that the service accepts them.
+    var mends: Bool { get }
+    /// An event with what had to be changed so that the service accepts it; nil: nothing is changed.
+    func mended(_ json: Span<UInt8>, at time: Int64) -> [UInt8]?
 }

@@ -7,13 +7,14 @@ extension RequestPlan {
         let request = requests[request]
         let format = formats[request.number]
         guard let around = request.body else {
-            if request.events.count == batch.events.count, batch.events[0].envelope == 0 { return batch.body(format) }
+            let isWhole = request.events.count == batch.events.count && batch.events[0].envelope == 0
+            if isWhole, mended.isEmpty { return batch.body(format) }
             var body: [UInt8] = []
-            batch.append(request.events, format, to: &body)
+            batch.append(request.events, format, mended, to: &body)
             return body
         }
         var body = Array(batch.payload[around.before])
-        batch.append(request.events, format, to: &body)
+        batch.append(request.events, format, mended, to: &body)
         body += batch.payload[around.after]
         return body
     }
@@ -27,7 +28,7 @@ extension OutboundBatch {
         case .ndjson: return payload
         case .lines:
             var body: [UInt8] = []
-            append(Array(events.indices), .lines, to: &body)
+            append(Array(events.indices), .lines, [:], to: &body)
             return body
         case .array: return arrayBody
         case .single: return Array(payload[events[0].payload])
@@ -35,16 +36,18 @@ extension OutboundBatch {
     }
 
     /// Appends the events at these indices.
-    func append(_ places: [Int], _ format: HTTPOptions.Format, to body: inout [UInt8]) {
+    /// - Parameter mended: what is sent instead of an event, by its index.
+    func append(_ places: [Int], _ format: HTTPOptions.Format, _ mended: [Int: [UInt8]], to body: inout [UInt8]) {
+        func json(_ place: Int) -> ArraySlice<UInt8> { mended[place]?[...] ?? payload[events[place].payload] }
         switch format {
         case .ndjson:
             for place in places {
-                body += payload[events[place].payload]
+                body += json(place)
                 body.append(UInt8(ascii: "\n"))
             }
         case .lines:
             for place in places {
-                let event = Array(payload[events[place].payload])
+                let event = Array(json(place))
                 // An event that is no list is one line.
                 let whole = JSONDocument(event, maximumDepth: 64)
                 var lines = whole.map { [$0.range] } ?? []
@@ -58,11 +61,11 @@ extension OutboundBatch {
             body.append(UInt8(ascii: "["))
             for (number, place) in places.enumerated() {
                 if number > 0 { body.append(UInt8(ascii: ",")) }
-                body += payload[events[place].payload]
+                body += json(place)
             }
             body.append(UInt8(ascii: "]"))
         case .single:
-            for place in places { body += payload[events[place].payload] }
+            for place in places { body += json(place) }
         }
     }
 

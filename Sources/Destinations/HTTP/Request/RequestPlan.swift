@@ -19,6 +19,8 @@ struct RequestPlan {
     private(set) var requests: [Request] = []
     /// Events that are not sent: the reason, by index.
     private(set) var refused: [Int: String] = [:]
+    /// The JSON of events that are changed, so that the service accepts them, by index.
+    private(set) var mended: [Int: [UInt8]] = [:]
     let batch: OutboundBatch
     let formats: [HTTPOptions.Format]
 
@@ -42,17 +44,18 @@ struct RequestPlan {
             let envelope = batch.envelope(of: event)
             if let group = groups[envelope] {
                 let number = requests[group].number
-                if let reason = kinds[number].check?.problem(
-                    with: batch.payload.span.extracting(event.payload), at: time)
-                {
+                let (reason, changed) = Self.check(event, of: batch, kinds[number], at: time)
+                if let reason {
                     refused[place] = reason
                 } else {
+                    mended[place] = changed
                     requests[group].events.append(place)
                 }
                 continue
             }
             do throws(RequestText.Refusal) {
-                let request = try Self.request(for: place, of: batch, kinds, at: time)
+                let (request, changed) = try Self.request(for: place, of: batch, kinds, at: time)
+                mended[place] = changed
                 if formats[request.number] != .single { groups[envelope] = requests.count }
                 requests.append(request)
             } catch {
@@ -61,9 +64,20 @@ struct RequestPlan {
         }
     }
 
+    /// Whether an event is sent, and what is sent instead of it.
+    static func check(
+        _ event: OutboundEvent, of batch: borrowing OutboundBatch, _ kind: HTTPRequest, at time: Int64
+    ) -> (refusal: String?, mended: [UInt8]?) {
+        guard let check = kind.check else { return (nil, nil) }
+        let json = batch.payload.span.extracting(event.payload)
+        guard let mended = check.mended(json, at: time) else { return (check.problem(with: json, at: time), nil) }
+        return (check.problem(with: mended.span, at: time), mended)
+    }
+
+    /// - Returns: the request of an event, and what is sent instead of the event; nil: the event itself.
     static func request(
         for place: Int, of batch: borrowing OutboundBatch, _ kinds: [HTTPRequest], at time: Int64
-    ) throws(RequestText.Refusal) -> Request {
+    ) throws(RequestText.Refusal) -> (Request, mended: [UInt8]?) {
         let event = batch.events[place]
         var envelope: RequestEnvelope?
         if event.envelope > 0 {
@@ -74,15 +88,14 @@ struct RequestPlan {
         let number = envelope?.number ?? 0
         guard kinds.indices.contains(number) else { throw RequestText.Refusal(reason: "there is no request \(number)") }
         let kind = kinds[number]
-        if let reason = kind.check?.problem(with: batch.payload.span.extracting(event.payload), at: time) {
-            throw RequestText.Refusal(reason: reason)
-        }
+        let (refusal, mended) = check(event, of: batch, kind, at: time)
+        if let refusal { throw RequestText.Refusal(reason: refusal) }
         let values = (envelope?.values ?? []).map { JSONText.string(batch.payload.span.extracting($0)) ?? "" }
         if kind.hasBody, envelope?.body == nil {
             throw RequestText.Refusal(reason: "body: it comes to nothing for this event")
         }
         let (url, headers) = try kind.address(values)
-        return Request(number: number, events: [place], url: url, headers: headers, body: envelope?.body)
+        return (Request(number: number, events: [place], url: url, headers: headers, body: envelope?.body), mended)
     }
 
     /// The message ids of a request's events, as text.

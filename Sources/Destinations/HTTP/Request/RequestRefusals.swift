@@ -23,11 +23,10 @@ package struct RequestRefusals {
         let event = batch.events[place]
         let envelope = event.payload.lowerBound - event.envelope..<event.payload.lowerBound
         if let accepted, batch.payload.span.extracting(envelope).hasBytes(of: accepted.envelope.span) {
-            return kinds[accepted.number].check?.problem(
-                with: batch.payload.span.extracting(event.payload), at: event.receivedAt)
+            return RequestPlan.check(event, of: batch, kinds[accepted.number], at: event.receivedAt).refusal
         }
         do throws(RequestText.Refusal) {
-            let request = try RequestPlan.request(for: place, of: batch, kinds, at: event.receivedAt)
+            let (request, _) = try RequestPlan.request(for: place, of: batch, kinds, at: event.receivedAt)
             accepted = (Array(batch.payload[envelope]), request.number)
             return nil
         } catch {
