@@ -138,11 +138,11 @@ test: setup-test
 	@echo '==> counting the cost of an event in an application (release)'
 	@$(product) sdk-benchmark
 	@$(release)/sdk-benchmark allocations
-	@echo '==> simulating: seeds 1 to 20,000, for at most 90 seconds'
-	@$(release)/simulate --seeds 20000 --seconds 90
+	@echo '==> simulating: seeds 1 to 20,000, for at most 60 seconds'
+	@$(release)/simulate --seeds 20000 --seconds 60
 	@first=$$(( $$(date +%s) * 100000 + RANDOM )); \
-	echo "==> simulating: 5,000 new seeds, for at most 30 seconds; to repeat: make simulate FIRST=$$first"; \
-	$(release)/simulate --first $$first --seeds 5000 --seconds 30
+	echo "==> simulating: 5,000 new seeds, for at most 20 seconds; to repeat: make simulate FIRST=$$first"; \
+	$(release)/simulate --first $$first --seeds 5000 --seconds 20
 	@echo '==> removing one protection at a time'
 	@$(release)/simulate --mutations --seeds 10000 --seconds 60
 	@echo '==> simulating fleets for 10 seconds, and taking away one rule at a time'
