@@ -9,11 +9,14 @@ struct LimitMend {
     init(_ limit: OutputLimit, _ now: Int64) { check = LimitCheck(limit, now) }
 
     /// - Parameter json: the event; valid JSON.
-    /// - Returns: nil: the event breaks no limit, or nothing would be left of it.
+    /// - Returns: nil: the event does not break the limit, or no change can help: it lacks a value, or nothing would be
+    ///   left of it.
     func changed(_ json: Span<UInt8>) -> [UInt8]? {
         guard check.problem(with: json) != nil else { return nil }
         var output: [UInt8] = []
-        guard write(at: limit.path[...], FieldValue(of: json), json, to: &output) else { return nil }
+        guard write(at: limit.path[...], FieldValue(of: json), json, to: &output),
+            check.problem(with: output.span) == nil
+        else { return nil }
         return output
     }
 
