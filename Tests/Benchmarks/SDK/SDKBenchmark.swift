@@ -59,15 +59,22 @@ struct SDKBenchmark {
         waitpid(child, nil, 0)
     }
 
-    private static let analytics: Analytics = {
+    private static let analytics = makeAnalytics([CountingProvider()])
+    private static let withoutProvider = makeAnalytics([])
+
+    private static func makeAnalytics(_ providers: [any AnalyticsProvider]) -> Analytics {
         var options = Analytics.Options()
         options.application = Analytics.Application(name: "shop", version: "2.1.0")
-        return Analytics(providers: [CountingProvider()], userID: "u_4711", options: options)
-    }()
+        return Analytics(providers: providers, userID: "u_4711", options: options)
+    }
 
     /// The recordings that are measured. The SDK promises a limit only for `enum`.
     private static let recordings: [(name: String, record: @Sendable (Int) -> Void)] = [
         ("enum", { analytics.track(ShopEvent.orderCompleted(orderID: "A-10042", items: $0, isGift: true)) }),
+        (
+            "enum, no provider",
+            { withoutProvider.track(ShopEvent.orderCompleted(orderID: "A-10042", items: $0, isGift: true)) }
+        ),
         ("enum, no properties", { _ in analytics.track(ShopEvent.cartViewed) }),
         ("struct", { analytics.track(OrderCompleted(orderID: "A-10042", items: $0, isGift: true)) }),
         (
