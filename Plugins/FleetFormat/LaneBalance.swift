@@ -39,19 +39,19 @@ package struct LaneBalance: Sendable {
 
     /// Whether this host claims a lane now; `claimed` follows.
     /// - Parameter isAbandoned: no other host has claimed it for a while.
-    package mutating func mayClaim(isAbandoned: Bool, at now: Instant) -> Bool {
-        if held - yielding + claiming >= limit {
-            guard isAbandoned else { return false }
-            extra += 1
-            extraSince = now
-        }
+    package mutating func mayClaim(isAbandoned: Bool) -> Bool {
+        guard isAbandoned || held - yielding + claiming < limit else { return false }
         claiming += 1
         return true
     }
 
-    package mutating func claimed(_ isOurs: Bool) {
+    /// - Parameter isAbandoned: as `mayClaim` was told.
+    package mutating func claimed(_ isOurs: Bool, isAbandoned: Bool, at now: Instant) {
         claiming -= 1
-        if isOurs { held += 1 }
+        guard isOurs else { return }
+        held += 1
+        // Only then: claims that fail again and again must not add up.
+        if isAbandoned, held - yielding > limit { (extra, extraSince) = (extra + 1, now) }
     }
 
     /// Whether this host lets go of a lane that it has; `released` follows.

@@ -50,9 +50,9 @@ struct NATSLaneReader {
             let isFree = try leases.isFree(lane.key, for: owner)
             freeSince = isFree ? freeSince ?? .now : nil
             let isAbandoned = freeSince.map { $0 + Self.courtesy < .now } ?? false
-            if isFree, gate.balance({ $0.mayClaim(isAbandoned: isAbandoned, at: .now) }) {
+            if isFree, gate.balance({ $0.mayClaim(isAbandoned: isAbandoned) }) {
                 var lease: NATSLease?
-                defer { gate.balance { $0.claimed(lease != nil) } }
+                defer { gate.balance { $0.claimed(lease != nil, isAbandoned: isAbandoned, at: .now) } }
                 lease = try claimNow()
                 if let lease { return lease }
             }

@@ -16,7 +16,7 @@ import Testing
 
     private let now = ContinuousClock.now
 
-    private func claims(_ balance: inout LaneBalance) -> Bool { balance.mayClaim(isAbandoned: false, at: now) }
+    private func claims(_ balance: inout LaneBalance) -> Bool { balance.mayClaim(isAbandoned: false) }
 
     /// Hosts that claim free lanes and let go of those beyond their share, in any order.
     private func shares(_ lanes: Int, from start: [Int], seed: UInt64) -> [Int] {
@@ -25,7 +25,7 @@ import Testing
             var balance = LaneBalance()
             for _ in 0..<held {
                 #expect(claims(&balance))
-                balance.claimed(true)
+                balance.claimed(true, isAbandoned: false, at: now)
             }
             balance.share(lanes, among: start.count, at: now)
             return balance
@@ -34,7 +34,7 @@ import Testing
             let host = Int.random(in: hosts.indices, using: &random)
             let free = lanes - hosts.map(\.held).reduce(0, +)
             if free > 0, claims(&hosts[host]) {
-                hosts[host].claimed(true)
+                hosts[host].claimed(true, isAbandoned: false, at: now)
             } else if hosts[host].mustYield() {
                 hosts[host].released(hasYielded: true)
             }
@@ -61,7 +61,7 @@ import Testing
         var balance = LaneBalance()
         for _ in 0..<64 {
             #expect(claims(&balance))
-            balance.claimed(true)
+            balance.claimed(true, isAbandoned: false, at: now)
         }
         let mustYield = balance.mustYield()
         #expect(balance.held == 64 && !mustYield)
@@ -72,9 +72,9 @@ import Testing
         balance.share(4, among: 2, at: now)
         let answers = (0..<3).map { _ in claims(&balance) }
         #expect(answers == [true, true, false])
-        let takesAbandoned = balance.mayClaim(isAbandoned: true, at: now)
+        let takesAbandoned = balance.mayClaim(isAbandoned: true)
         #expect(takesAbandoned)
-        for isOurs in [true, false, true] { balance.claimed(isOurs) }
+        for isOurs in [true, false, true] { balance.claimed(isOurs, isAbandoned: false, at: now) }
         let yields = [balance.mustYield()]
         balance.share(4, among: 4, at: now)
         let later = (0..<2).map { _ in balance.mustYield() }
@@ -89,9 +89,9 @@ import Testing
         var balance = LaneBalance()
         balance.share(4, among: 2, at: now)
         for isAbandoned in [false, false, true, true] {
-            let mayClaim = balance.mayClaim(isAbandoned: isAbandoned, at: now)
+            let mayClaim = balance.mayClaim(isAbandoned: isAbandoned)
             #expect(mayClaim)
-            balance.claimed(true)
+            balance.claimed(true, isAbandoned: isAbandoned, at: now)
         }
         balance.share(4, among: 2, at: now + .seconds(30))
         let early = balance.mustYield()
@@ -100,12 +100,30 @@ import Testing
         #expect(!early && late == [true, true, false])
     }
 
+    @Test func `claims that fail leave no room beyond the share`() {
+        var balance = LaneBalance()
+        balance.share(2, among: 2, at: now)
+        for isOurs in [true, false, false, true] {
+            _ = balance.mayClaim(isAbandoned: true)
+            balance.claimed(isOurs, isAbandoned: true, at: now)
+        }
+        balance.share(2, among: 2, at: now + .seconds(31))
+        let yields = (0..<2).map { _ in balance.mustYield() }
+        #expect(yields == [true, false])
+        for _ in 0..<5 {
+            _ = balance.mayClaim(isAbandoned: true)
+            balance.claimed(false, isAbandoned: true, at: now)
+        }
+        balance.released(hasYielded: true)
+        #expect(!claims(&balance))
+    }
+
     @Test func `a host that comes or goes ends that, and a host that knows no others keeps everything`() {
         var balance = LaneBalance()
         balance.share(4, among: 2, at: now)
         for _ in 0..<4 {
-            _ = balance.mayClaim(isAbandoned: true, at: now)
-            balance.claimed(true)
+            _ = balance.mayClaim(isAbandoned: true)
+            balance.claimed(true, isAbandoned: true, at: now)
         }
         balance.forget()
         let unknown = balance.mustYield()
