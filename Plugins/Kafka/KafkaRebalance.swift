@@ -166,16 +166,19 @@ extension KafkaReader {
         guard let revocation else { return }
         let lanes = revocation.partitions.compactMap { self.lanes[$0] }
         let late = lanes.filter { pending.count(of: $0.name) > 0 || $0.isInsideMessage }
-        guard late.isEmpty || ContinuousClock.now >= revocation.deadline else { return }
+        let mayWait = ContinuousClock.now < revocation.deadline
+        // A commit on its way may still fail, because the group shares its partitions anew.
+        if mayWait, !late.isEmpty || commitsOnTheWay > 0 { return }
         if !late.isEmpty {
             host.log(
                 .warning,
                 "partitions move although the journal has not stored all of their events, which may come twice",
                 ["partitions": text(late.map(\.partition))])
         }
-        do {
+        do throws(KafkaError) {
             try commit(lanes, within: .seconds(3))
         } catch {
+            if mayWait, !error.refusesCommits { return }
             host.log(.warning, "offsets were not committed; events may come twice: \(error.message)")
         }
         release(revocation.partitions)

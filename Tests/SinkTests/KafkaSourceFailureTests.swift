@@ -95,24 +95,37 @@ import Testing
         let second = try group.member(two)
         #expect(eventually { first.openLanes.count == 2 && second.openLanes.count == 2 })
         try group.append(1000..<2000)
-        #expect(eventually { one.count + two.count >= 8000 })
-        check(group, [one, two], 0..<2000)
+        #expect(eventually { has(8000, one, two) })
+        check(group, [one, two], 0..<2000, first.log)
         #expect(!two.texts.isEmpty && first.openLanes.isDisjoint(with: second.openLanes))
         second.close()
         #expect(eventually { first.openLanes.count == 4 })
         try group.append(2000..<2500)
-        #expect(eventually { one.count + two.count >= 10_000 })
-        check(group, [one, two], 0..<2500)
+        #expect(eventually { has(10_000, one, two) })
+        check(group, [one, two], 0..<2500, first.log + second.log)
         first.close()
         #expect(first.violations.isEmpty && second.violations.isEmpty && first.failure == nil)
     }
 
-    /// Each event is in one journal, and each journal has those of a partition in order.
-    private func check(_ group: KafkaSourceGroup, _ journals: [LaneJournal], _ numbers: Range<Int>) {
+    /// Whether so many different events are in the journals.
+    private func has(_ count: Int, _ one: LaneJournal, _ two: LaneJournal) -> Bool {
+        one.count + two.count >= count && Set(one.texts).union(two.texts).count >= count
+    }
+
+    /// Each event is in one journal, and each journal has those of a partition in order. A mock broker refuses the commit
+    /// of a partition that moves, if the group already shares its partitions anew. Then events may come twice, and the
+    /// log says so.
+    private func check(_ group: KafkaSourceGroup, _ journals: [LaneJournal], _ numbers: Range<Int>, _ log: [String]) {
+        let mayRepeat = log.contains { $0.contains("may come twice") || $0.contains("partitions were lost") }
         for partition in 0..<Int32(4) {
             let texts = journals.map { $0.now.texts("events/\(partition)") }
             let expected = group.expected(partition, numbers)
-            #expect(texts.flatMap(\.self).sorted() == expected.sorted(), "partition \(partition)")
+            let all = texts.flatMap(\.self).sorted()
+            if mayRepeat {
+                #expect(Set(all) == Set(expected), "partition \(partition): \(log)")
+            } else {
+                #expect(all == expected.sorted(), "partition \(partition): \(log)")
+            }
             let places = Dictionary(uniqueKeysWithValues: zip(expected, 0...))
             for list in texts { #expect(list.compactMap { places[$0] } == list.compactMap { places[$0] }.sorted()) }
         }
@@ -123,12 +136,16 @@ import Testing
         try group.append(0..<100, partitions: 2)
         let (one, two) = (LaneJournal(), LaneJournal())
         let first = try group.member(one, #","revoke_timeout":"1s""#)
-        #expect(eventually { one.count == 200 })
+        // The commit must come before the move.
+        #expect(
+            try eventually { try (0..<2).allSatisfy { try group.kafka.committed("g", "events", $0) == 100 } })
         first.hold()
         try group.append(100..<200, partitions: 2)
         #expect(eventually { first.log.count > 0 && first.offerCount >= 2 })
         let second = try group.member(two)
-        #expect(eventually { second.openLanes.count == 1 && two.count == 100 })
+        #expect(
+            eventually { second.openLanes.count == 1 && two.count == 100 },
+            "\(first.openLanes) \(first.log), \(second.openLanes) \(two.count) \(second.log)")
         #expect(first.log.contains { $0.contains("may come twice") })
         first.release()
         #expect(eventually { one.count == 400 })

@@ -32,8 +32,9 @@ struct KafkaSourceGroup {
         _ configure: (inout SourceStage.Options) -> Void = { _ in }
     ) throws -> SourceStage {
         let topics = topics ?? #""topic":"\#(topic)""#
-        // A mock broker waits for other members almost as long as a session lasts.
-        let session = #""session.timeout.ms":3000,"heartbeat.interval.ms":300"#
+        // When a member joins, a mock broker waits for the others for a second less than a session lasts, and then puts
+        // them out; a real one waits for max.poll.interval.ms. A busy machine needs some seconds.
+        let session = #""session.timeout.ms":10000,"heartbeat.interval.ms":300"#
         return try create(
             journal,
             settings: #"""
