@@ -14,6 +14,8 @@ extension HTTPOptions {
             case .POST: .POST
             case .PUT: .PUT
             case .PATCH: .PATCH
+            case .GET: .GET
+            case .DELETE: .DELETE
             }
         format =
             switch http.format {
@@ -46,37 +48,13 @@ extension HTTPOptions {
         hasBody = http.hasBody
         bodyVaries = http.bodyVaries
         if !http.limits.limits.isEmpty { check = http.limits }
-        signer = http.signature.map { signature in
-            switch signature.scheme {
-            case .hmac: HMACSigner(signature)
-            case .cloudkit: CloudKitSigner(keyID: signature.keyID, key: signature.key)
-            }
-        }
+        authenticate(http)
         alternatives = http.alternatives.map { HTTPOptions($0, inFlight: inFlight) }
         for index in alternatives.indices { alternatives[index].secrets = http.secrets }
     }
 }
 
 extension LimitSet: OutputCheck {}
-
-extension HMACSigner {
-    fileprivate init(_ signature: Configuration.HTTP.Signature) {
-        self.init(header: signature.header, key: signature.key)
-        prefix = signature.prefix
-        timeHeader = signature.timeHeader
-        algorithm =
-            switch signature.algorithm {
-            case .sha256: .sha256
-            case .sha512: .sha512
-            case .sha1: .sha1
-            }
-        encoding =
-            switch signature.encoding {
-            case .hex: .hex
-            case .base64: .base64
-            }
-    }
-}
 
 extension ResponseRule {
     package init(_ answer: Configuration.Answer) {

@@ -27,7 +27,9 @@ extension Section where Target == DestinationDraft {
             "the service's limits on an event; an event that violates a limit is not sent and becomes a dead letter"),
     ]
 
-    static let http: [Field<DestinationDraft>] =
+    static let http: [Field<DestinationDraft>] = target + connection + perRequest
+
+    private static let target: [Field<DestinationDraft>] =
         [
             Field(
                 "http", \.http.url, .url, required: true,
@@ -45,31 +47,20 @@ extension Section where Target == DestinationDraft {
             Field(
                 "max_answer", \.http.maximumAnswer, .size((1 << 10)...(16 << 20)),
                 "the maximum number of bytes to read of an answer; the rest is ignored"),
+        ]
+
+    private static let connection: [Field<DestinationDraft>] =
+        [
             Field(
                 "sign", keys: .signature,
                 "the signature in the headers of each request, which authenticates the sender"),
+            Field("auth", keys: .authorization, "what authenticates the sender and has to be obtained first"),
             Field(
                 "max_redirects", \.http.maximumRedirects, .integer(0...20),
                 "the maximum number of redirects to follow for a request; a redirect to another scheme is never"
                     + " followed; another host gets neither headers nor credentials"
             ),
-            Field(
-                "tls",
-                keys: Section([
-                    Field(
-                        "ca_file", \.http.tls.caFile, .path, default: "the system's",
-                        "the PEM file with the certificate authorities to trust"),
-                    Field(
-                        "certificate", \.http.tls.certificate, .path, default: "none",
-                        "the PEM file with the client certificate and its chain"),
-                    Field(
-                        "key", \.http.tls.key, .path, default: "in certificate",
-                        "the PEM file with the private key of the client certificate"),
-                    Field("minimum_version", \.http.tls.minimumVersion, .choice, "the oldest TLS version to accept"),
-                    Field(
-                        "server_name", \.http.tls.serverName, .word("a host name"), default: "the URL's host",
-                        "the name that the service's certificate must be valid for"),
-                ]), "how the service and Penstock authenticate each other"),
+            Field("tls", keys: .tls, "how the service and Penstock authenticate each other"),
             Field(
                 "order", \.order, .choice,
                 "which later events wait while an event is retried: all events of the destination, or the events of the"
@@ -80,7 +71,23 @@ extension Section where Target == DestinationDraft {
             Field(
                 "no_proxy", \.http.proxyExceptions, .list(.proxyException, "hosts"),
                 "the hosts, domains and networks that are reached without the proxy"),
-        ] + perRequest
+        ]
+
+    private static let tls = Section([
+        Field(
+            "ca_file", \.http.tls.caFile, .path, default: "the system's",
+            "the PEM file with the certificate authorities to trust"),
+        Field(
+            "certificate", \.http.tls.certificate, .path, default: "none",
+            "the PEM file with the client certificate and its chain"),
+        Field(
+            "key", \.http.tls.key, .path, default: "in certificate",
+            "the PEM file with the private key of the client certificate"),
+        Field("minimum_version", \.http.tls.minimumVersion, .choice, "the oldest TLS version to accept"),
+        Field(
+            "server_name", \.http.tls.serverName, .word("a host name"), default: "the URL's host",
+            "the name that the service's certificate must be valid for"),
+    ])
 }
 
 /// An HTTP destination during reading.
@@ -97,6 +104,7 @@ struct HTTPDraft: Sendable {
     var answers: [Configuration.Answer] = []
     var limits: [OutputLimit] = []
     var signature = SignatureDraft()
+    var authorization = AuthorizationDraft()
     var maximumRedirects = 0
     var tls = Configuration.HTTP.TLS()
     var proxy: SecretTemplate?
@@ -110,7 +118,8 @@ struct HTTPDraft: Sendable {
             bodyVaries: body?.mapping.dependsOnEvent ?? false, compression: compression,
             connectTimeout: connectTimeout, timeout: timeout, maximumAnswer: maximumAnswer,
             answers: answers, limits: LimitSet(limits), signature: signature.value(fill),
-            maximumRedirects: maximumRedirects, tls: tls, proxyText: proxy.map(fill), proxyExceptions: proxyExceptions)
+            authorization: authorization.value(fill), maximumRedirects: maximumRedirects, tls: tls,
+            proxyText: proxy.map(fill), proxyExceptions: proxyExceptions)
     }
 }
 

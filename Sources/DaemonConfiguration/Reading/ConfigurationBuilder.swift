@@ -345,24 +345,7 @@ struct ConfigurationBuilder {
     }
 
     private func checkHeaders(_ located: Located<DestinationDraft>) {
-        if located.found["sign"] != nil {
-            let hints = [
-                "header": "add header: X-Signature", "key_id": "add key_id: ID", "key": "add key: !secret NAME",
-            ]
-            let isHMAC = located.draft.http.signature.scheme == .hmac
-            for key in [isHMAC ? "header" : "key_id", "key"] where located.found["sign.\(key)"] == nil {
-                diagnostics.error(
-                    at: located.found["sign"]?.place ?? located.place, "\"sign\" needs \(quoted(key))", hint: hints[key]
-                )
-            }
-            for key in isHMAC ? ["key_id"] : ["header", "algorithm", "encoding", "prefix", "time_header"] {
-                guard let place = located.found["sign.\(key)"]?.place else { continue }
-                diagnostics.error(
-                    at: place,
-                    "\(quoted(key)) is not a key of the scheme \(located.draft.http.signature.scheme.rawValue)",
-                    hint: "remove it")
-            }
-        }
+        AuthenticationKeys(diagnostics: diagnostics).check(located)
         var seen: Set<String> = []
         for header in located.draft.http.headers where !seen.insert(header.name.lowercased()).inserted {
             diagnostics.error(

@@ -3,7 +3,7 @@ import Routing
 extension Configuration {
     package struct HTTP: Sendable, Equatable {
         package enum Format: String, Sendable, CaseIterable { case ndjson, lines, array, single }
-        package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH }
+        package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH, GET, DELETE }
         package enum Compression: String, Sendable, CaseIterable { case none, gzip, zstd }
 
         package struct TLS: Sendable, Equatable {
@@ -25,26 +25,6 @@ extension Configuration {
             package var text: ConcealedText
             /// For sending: secrets filled in, without control characters.
             package var value: String { text.revealed }
-        }
-
-        /// Authenticates the sender by headers in each request.
-        package struct Signature: Sendable, Equatable {
-            package enum Algorithm: String, Sendable, CaseIterable { case sha256, sha512, sha1 }
-            package enum Encoding: String, Sendable, CaseIterable { case hex, base64 }
-            /// `hmac`: an HMAC of the body. `cloudkit`: ES256 with a private key.
-            package enum Scheme: String, Sendable, CaseIterable { case hmac, cloudkit }
-
-            package var scheme = Scheme.hmac
-            /// The key's id in CloudKit.
-            package var keyID = ""
-            package var header: String
-            package var algorithm: Algorithm
-            package var encoding: Encoding
-            package var prefix: String
-            package var timeHeader: String?
-            /// For display.
-            package var keyText: ConcealedText
-            package var key: String { keyText.revealed }
         }
 
         /// For display: secrets by name.
@@ -69,6 +49,8 @@ extension Configuration {
         package var limits = LimitSet([])
         /// nil: requests are not signed.
         package var signature: Signature?
+        /// nil: no access token is obtained.
+        package var authorization: Authorization?
         package var maximumRedirects = 0
         package var tls = TLS()
         /// For display.
@@ -86,7 +68,7 @@ extension Configuration {
         /// Every secret of the destination, to hide it if a service echoes it.
         package var secrets: [String] {
             urlText.secrets + (proxyText?.secrets ?? []) + headers.flatMap(\.text.secrets)
-                + (signature?.keyText.secrets ?? []) + alternatives.flatMap(\.secrets)
+                + (signature?.secrets ?? []) + (authorization?.secrets ?? []) + alternatives.flatMap(\.secrets)
         }
     }
 }

@@ -54,6 +54,12 @@ final class HTTPDelivery {
         settle()
     }
 
+    /// Ends with this outcome for all unsent events, once no request is in flight any more.
+    func endUnsent(_ outcome: Outcome) {
+        if halted == nil { halted = outcome }
+        if underWay == 0 { settle() }
+    }
+
     private func settle() {
         guard let claim = claim.take() else { return }
         let rest = halted ?? .retry(reason: "not sent")

@@ -33,6 +33,8 @@ package final class HTTPDestination: Destination {
         /// The number of redirects followed so far.
         var redirects: Int
         var since: Instant
+        /// What the request was signed with.
+        var credential: Credential?
     }
 
     private let options: HTTPOptions
@@ -47,6 +49,8 @@ package final class HTTPDestination: Destination {
     package let mended: MendedEvents?
 
     private let mailbox = HTTPMailbox()
+    /// nil: nothing has to be obtained before a request.
+    private var credentials: CredentialKeeper?
     private var compressor: BodyCompressor?
     /// Unused handles, by kind of request. Together with those in use they never exceed the limit on requests in
     /// flight.
@@ -67,6 +71,7 @@ package final class HTTPDestination: Destination {
         isSplit = requests.contains(where: \.isSplit)
         mended = requests.contains { $0.check?.mends ?? false } ? MendedEvents() : nil
         concurrency = ConcurrencyLimit(options.requests)
+        credentials = options.credentials.map { CredentialKeeper($0, options, engine, mailbox) }
     }
 
     /// Every error that `init` could throw for these options or their alternatives. Uses neither network nor disk.
@@ -120,6 +125,7 @@ package final class HTTPDestination: Destination {
         underWay = [:]
         waiting = []
         idle = Array(repeating: [], count: requests.count)
+        credentials?.close()
         for transfer in sent { engine.cancel(transfer.easy) }
         for transfer in sent { transfer.delivery.abandon("the destination was closed before the answer came") }
         for delivery in unsent { delivery.abandon("the destination was closed before the batch was sent") }
@@ -129,18 +135,34 @@ package final class HTTPDestination: Destination {
 
     private func sendWhatMay() {
         while underWay.count < concurrency.current, let delivery = waiting.first {
+            var credential: Credential?
+            switch credentials?.state(at: clock.wallClock()) {
+            case nil: break
+            case .ready(let ready): credential = ready
+            case .waiting: return
+            case .failed(let error): return endWaiting(error)
+            }
             if let number = delivery.takeRequest() {
-                send(number, of: delivery)
+                send(number, of: delivery, credential)
             } else {
                 waiting.removeFirst()
             }
         }
     }
 
-    private func send(_ number: Int, of delivery: HTTPDelivery) {
+    /// Without a credential, nothing can be sent.
+    private func endWaiting(_ error: CredentialError) {
+        let unsent = waiting
+        waiting = []
+        for delivery in unsent {
+            delivery.endUnsent(error.isRefusal ? .hold(reason: "\(error)") : .retry(reason: "\(error)"))
+        }
+    }
+
+    private func send(_ number: Int, of delivery: HTTPDelivery, _ credential: Credential?) {
         do {
             let kind = delivery.request(number).number
-            try begin(try idle[kind].popLast() ?? requests[kind].makeHandle(), number, of: delivery)
+            try begin(try idle[kind].popLast() ?? requests[kind].makeHandle(), number, of: delivery, credential)
         } catch {
             delivery.finish(number, .all(.retry(reason: "\(error)")), haltsOthers: true)
         }
@@ -150,14 +172,14 @@ package final class HTTPDestination: Destination {
     ///   - redirects: the number of redirects followed so far for this request.
     ///   - hop: the target of the last redirect; nil: the configured URL. If given, `idleHandle` is nil.
     private func begin(
-        _ idleHandle: EasyHandle?, _ number: Int, of delivery: HTTPDelivery, redirects: Int = 0,
-        following hop: HTTPRedirect.Hop? = nil
+        _ idleHandle: EasyHandle?, _ number: Int, of delivery: HTTPDelivery, _ credential: Credential?,
+        redirects: Int = 0, following hop: HTTPRedirect.Hop? = nil
     ) throws {
         let planned = delivery.request(number)
         let request = requests[planned.number]
-        var body = delivery.body(of: number)
-        if let compressor {
-            guard let smaller = compressor.compress(body.span) else {
+        var body = request.method.hasBody ? delivery.body(of: number) : nil
+        if let compressor, let whole = body {
+            guard let smaller = compressor.compress(whole.span) else {
                 if let idleHandle { idle[planned.number].append(idleHandle) }
                 delivery.finish(
                     number, .all(.tooLarge(reason: "the batch is too large to compress")), haltsOthers: false)
@@ -165,8 +187,9 @@ package final class HTTPDestination: Destination {
             }
             body = smaller
         }
-        let headers =
-            try planned.headers + request.signature(of: body, url: hop?.url ?? planned.url, at: clock.wallClock())
+        let signature = try request.signature(
+            of: body, url: hop?.url ?? planned.url, headers: planned.headers, credential, at: clock.wallClock())
+        let headers = planned.headers + signature
         let easy = try idleHandle ?? request.makeHandle(following: hop, headers: headers)
         if hop == nil, request.isAddressed || request.isSigned {
             try easy.set(CURLOPT_URL, planned.url)
@@ -174,19 +197,28 @@ package final class HTTPDestination: Destination {
         }
         try easy.prepare(body)
         underWay[ObjectIdentifier(easy)] = Transfer(
-            easy: easy, delivery: delivery, number: number, redirects: redirects, since: clock.now())
+            easy: easy, delivery: delivery, number: number, redirects: redirects, since: clock.now(),
+            credential: credential)
         engine.begin(easy, mailbox)
     }
 
     private func complete(_ completion: HTTPCompletion) {
+        if let result = credentials?.complete(completion, at: clock.wallClock()) {
+            if case .failure(let error) = result, credentials?.isUsable(at: clock.wallClock()) != true {
+                endWaiting(error)
+            } else {
+                sendWhatMay()
+            }
+            return
+        }
         let (places, easy) = (underWay.count, completion.easy)
         // No transfer: the destination was closed in the meantime.
         guard let transfer = underWay.removeValue(forKey: ObjectIdentifier(easy)) else { return }
         let (delivery, number) = (transfer.delivery, transfer.number)
         // A handle that followed a redirect was made for the redirect's target, so it is not reused.
         if transfer.redirects == 0 { idle[delivery.request(number).number].append(easy) }
-        if !follow(easy, number, of: delivery, redirects: transfer.redirects) {
-            let (settlement, concernsService) = read(easy, completion.end, number, of: delivery)
+        if !follow(easy, number, of: delivery, transfer) {
+            let (settlement, concernsService) = read(easy, completion.end, number, of: delivery, transfer.credential)
             concurrency.ended(
                 completion.at, after: completion.at - transfer.since, underWay: places,
                 failed: concernsService || settlement.isRetry)
@@ -196,17 +228,17 @@ package final class HTTPDestination: Destination {
     }
 
     /// Follows a redirect if the configuration allows it.
-    private func follow(_ easy: EasyHandle, _ number: Int, of delivery: HTTPDelivery, redirects: Int) -> Bool {
+    private func follow(_ easy: EasyHandle, _ number: Int, of delivery: HTTPDelivery, _ transfer: Transfer) -> Bool {
         let planned = delivery.request(number)
         let target = requests[planned.number].target
-        guard redirects < options.maximumRedirects, (300..<400).contains(easy.status),
+        guard transfer.redirects < options.maximumRedirects, (300..<400).contains(easy.status),
             let hop = HTTPRedirect.follow(
                 status: easy.status, location: easy.header("Location"), origin: planned.url,
                 current: easy.effectiveURL),
             hop.staysAtOrigin || target.unixSocket == nil
         else { return false }
         do {
-            try begin(nil, number, of: delivery, redirects: redirects + 1, following: hop)
+            try begin(nil, number, of: delivery, transfer.credential, redirects: transfer.redirects + 1, following: hop)
         } catch {
             delivery.finish(number, .all(.retry(reason: "\(error)")), haltsOthers: true)
         }
@@ -214,7 +246,7 @@ package final class HTTPDestination: Destination {
     }
 
     private func read(
-        _ easy: EasyHandle, _ end: HTTPTransferEnd, _ number: Int, of delivery: HTTPDelivery
+        _ easy: EasyHandle, _ end: HTTPTransferEnd, _ number: Int, of delivery: HTTPDelivery, _ credential: Credential?
     ) -> (DeliveryClaim.Settlement, concernsService: Bool) {
         let planned = delivery.request(number)
         let request = requests[planned.number]
@@ -226,9 +258,14 @@ package final class HTTPDestination: Destination {
         let response = HTTPResponse(
             status: easy.status, retryAfter: easy.header("Retry-After"), location: easy.header("Location"),
             body: easy.responseBody)
+        if let credential, response.refusesCredential,
+            credentials?.mayReplace(credential, at: clock.wallClock()) == true
+        {
+            return (.all(.retry(reason: "HTTP \(response.status): the credential is obtained anew")), true)
+        }
         let reading = ResponseReading(
             response, wasCut: easy.responseWasCut || end != .responded, wallClock: clock.wallClock(),
-            hiding: request.secrets,
+            hiding: request.secrets + (credential?.hidden ?? []),
             count: planned.events.count, rules: request.responseRules, messageIDs: { delivery.messageIDs(of: number) })
         let settlement = reading.settlement(by: request.responseRules)
         return (settlement, response.concernsService || settlement.isHold)

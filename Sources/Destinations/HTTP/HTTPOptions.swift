@@ -18,7 +18,12 @@ package struct HTTPOptions: Sendable {
         case single
     }
 
-    package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH }
+    package enum Method: String, Sendable, CaseIterable {
+        case POST, PUT, PATCH, GET, DELETE
+
+        /// Without a body, the event can only be in the URL and the headers.
+        package var hasBody: Bool { self != .GET && self != .DELETE }
+    }
 
     /// Compression of the request body. The names are those of Content-Encoding.
     package enum Compression: String, Sendable, CaseIterable { case none, gzip, zstd }
@@ -86,8 +91,10 @@ package struct HTTPOptions: Sendable {
     package var bodyVaries = false
     /// Checks whether the service would accept an event; nil: leave that to the service.
     package var check: (any OutputCheck)?
-    /// Signs requests; nil: only the headers authenticate the sender.
-    package var signer: (any RequestSigner)?
+    /// Sign requests, one after the other. Empty: only the configured headers authenticate the sender.
+    package var signers: [any RequestSigner] = []
+    /// Obtains what the signers need and what changes over time; nil: nothing does.
+    package var credentials: (any CredentialProvider)?
     /// The requests to choose from; each event's envelope names one. Options that do not concern a single request are
     /// read from this object, not from these. Empty: there is only this request.
     package var alternatives: [HTTPOptions] = []

@@ -60,14 +60,28 @@ enum TargetSettings {
         ]
         for header in http.headers { settings.append(("headers.\(header.name)", header.text.description)) }
         if let proxy = http.proxyText { settings.append(("proxy", proxy.description)) }
-        if let signature = http.signature {
-            settings.append(
-                (
-                    "sign",
-                    "\(signature.scheme.rawValue) \(signature.algorithm.rawValue) in \(signature.header)"
-                        + " with \(signature.keyText)"
-                ))
-        }
+        if let signature = http.signature { settings.append(("sign", signature.shown)) }
+        if let authorization = http.authorization { settings.append(("auth", authorization.shown)) }
         return settings
+    }
+}
+
+extension Configuration.HTTP.Signature {
+    fileprivate var shown: String {
+        switch self {
+        case .hmac(let hmac): "hmac \(hmac.algorithm.rawValue) in \(hmac.header) with \(hmac.key)"
+        case .cloudkit(let cloudkit): "cloudkit \(cloudkit.keyID) with \(cloudkit.key)"
+        case .aws4(let aws):
+            "aws4 \(aws.service) in \(aws.region)" + (aws.keys.map { " with \($0.id) \($0.key)" } ?? "")
+        }
+    }
+}
+
+extension Configuration.HTTP.Authorization {
+    fileprivate var shown: String {
+        let texts = [tokenURL, clientID, scope, issuer, subject, audience, keyID].compactMap(\.self)
+        let secrets = [clientSecret, refreshToken, key, serviceAccount].compactMap { $0.map { "\($0)" } }
+        return (["oauth2", grant.rawValue] + texts + secrets + parameters.map { "\($0.name)=\($0.value)" })
+            .joined(separator: " ")
     }
 }

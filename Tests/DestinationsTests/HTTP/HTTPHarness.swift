@@ -17,11 +17,12 @@ final class HTTPHarness: @unchecked Sendable {
     private let place: RoutingPlace
 
     /// - Parameter engine: a running engine; nil: the harness starts its own.
-    init(_ options: HTTPOptions, limits: HTTPEngine.Limits = HTTPEngine.Limits(), engine running: HTTPEngine? = nil)
-        throws
-    {
+    init(
+        _ options: HTTPOptions, limits: HTTPEngine.Limits = HTTPEngine.Limits(), engine running: HTTPEngine? = nil,
+        clock: any Clock = SystemClock()
+    ) throws {
         engine = try running ?? HTTPEngine(limits: limits)
-        destination = try HTTPDestination(options, engine: engine)
+        destination = try HTTPDestination(options, engine: engine, clock: clock)
         place = pool.register()
         destination.attach(wake: place.wake)
         place.begin { [weak self] _, _ in

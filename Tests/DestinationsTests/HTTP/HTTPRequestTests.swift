@@ -70,7 +70,7 @@ import Testing
         #expect(requests.first?.text == event + "\n")
     }
 
-    @Test(arguments: HTTPOptions.Method.allCases)
+    @Test(arguments: HTTPOptions.Method.allCases.filter(\.hasBody))
     func `a request uses the configured method`(method: HTTPOptions.Method) throws {
         let (settlement, requests) = try send(events) { $0.method = method }
         #expect(settlement.isDelivered)

@@ -121,12 +121,12 @@ import Testing
         #expect(throws: HTTPOptionsError.self) { try HTTPRequest.all(options(url)) }
     }
 
-    @Test func `a signature matches RFC 4231 and openssl, and covers the time if configured`() throws {
+    @Test func `a signature matches RFC 4231 and openssl, and covers the time if configured`() {
         var signer = HMACSigner(header: "X-Signature", key: "Jefe")
         signer.prefix = "sha256="
         let body = Array("what do ya want for nothing?".utf8)
         #expect(
-            try signer.headers(signing: body, path: "/", at: 0)
+            signer.headers(signing: UnsignedRequest(url: "http://h/", body: body), with: nil, at: 0)
                 == [
                     .init(
                         name: "X-Signature",
@@ -135,10 +135,11 @@ import Testing
         signer.encoding = .base64
         signer.prefix = ""
         #expect(
-            try signer.headers(signing: body, path: "/", at: 0).first?.value
+            signer.headers(signing: UnsignedRequest(url: "http://h/", body: body), with: nil, at: 0).first?.value
                 == "W9zBRr9gdU5qBCQmCJV1x1oAPwidJzmDnexYuWTsOEM=")
         signer.timeHeader = "X-Time"
-        let timed = try signer.headers(signing: body, path: "/", at: 1_700_000_000_900_000_000)
+        let timed = signer.headers(
+            signing: UnsignedRequest(url: "http://h/", body: body), with: nil, at: 1_700_000_000_900_000_000)
         #expect(timed.map(\.name) == ["X-Time", "X-Signature"] && timed[0].value == "1700000000")
         #expect(timed[1].value != "W9zBRr9gdU5qBCQmCJV1x1oAPwidJzmDnexYuWTsOEM=")
     }

@@ -1,4 +1,5 @@
 import CCurl
+import Platform
 
 /// A URL as libcurl itself parses it, so that the URL that is checked is the one that is used. EasyHandle and
 /// MultiHandle are the other two files that call libcurl.
@@ -32,29 +33,18 @@ import CCurl
     var effectivePort: String { part(CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT)) ?? "" }
     /// Percent-encoded, as sent.
     var path: String { part(CURLUPART_PATH) ?? "/" }
+    /// Percent-encoded, as sent, without the question mark; nil: the URL has none.
+    var query: String? { part(CURLUPART_QUERY) }
+    /// The value of the Host field that libcurl sends.
+    var hostField: String { port == nil || effectivePort == defaultPort ? host : "\(host):\(effectivePort)" }
+    private var defaultPort: String { scheme == "https" ? "443" : "80" }
     var hasUser: Bool { part(CURLUPART_USER) != nil }
 
     /// User and password, decoded, as `user:password` for Basic authentication; nil: the URL has neither.
     var credentials: [UInt8]? {
         let (user, password) = (part(CURLUPART_USER), part(CURLUPART_PASSWORD))
         guard user != nil || password != nil else { return nil }
-        return Self.decoded(user ?? "") + [UInt8(ascii: ":")] + Self.decoded(password ?? "")
-    }
-
-    private static func decoded(_ text: String) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16),
-                rest.count >= 2
-            {
-                bytes.append(code)
-                rest.removeFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return bytes
+        return PercentEncoding.decode(user ?? "") + [UInt8(ascii: ":")] + PercentEncoding.decode(password ?? "")
     }
 
     /// Parts that are likely to be secret, as written in the URL: user, password, and the query's values.

@@ -98,13 +98,18 @@ struct CurlError: Error, CustomStringConvertible {
     }
 
     /// Sets the body of the next request and clears the last response.
-    func prepare(_ body: [UInt8]) throws(CurlError) {
+    /// - Parameter body: nil: the request has none, as a GET or a DELETE.
+    func prepare(_ body: [UInt8]?) throws(CurlError) {
         mustBeOurs()
         sent = 0
         headerBytes = 0
         responseBody = []
         responseWasCut = false
         unsafe errorBuffer[0] = 0
+        guard let body else {
+            self.body = []
+            return try set(CURLOPT_HTTPGET, 1)
+        }
         if body.count <= Self.smallBody {
             self.body = []
             let code = unsafe body.withUnsafeBytes { bytes in

@@ -39,13 +39,13 @@ struct HTTPRequest {
         }
         let configured = lines
         lines = []
-        if !names.contains("content-type") {
+        if options.method.hasBody, !names.contains("content-type") {
             lines.append(
                 "Content-Type: application/"
                     + "\(options.format == .ndjson || options.format == .lines ? "x-ndjson" : "json")"
             )
         }
-        if options.compression != .none {
+        if options.compression != .none, options.method.hasBody {
             guard !names.contains("content-encoding") else {
                 throw HTTPOptionsError(
                     option: "headers.Content-Encoding",
@@ -76,8 +76,26 @@ struct HTTPRequest {
         collect { () throws(HTTPOptionsError) in _ = try options.proxy.map(HTTPProxy.init) }
         collect { () throws(HTTPOptionsError) in try check(options.tls) }
         for header in options.headers { collect { () throws(HTTPOptionsError) in try check(header) } }
+        for signer in options.signers {
+            collect { () throws(HTTPOptionsError) in
+                do { try signer.check() } catch { throw HTTPOptionsError(option: "sign.key", problem: "\(error)") }
+            }
+        }
         collect { () throws(HTTPOptionsError) in
-            do { try options.signer?.check() } catch { throw HTTPOptionsError(option: "sign.key", problem: "\(error)") }
+            do { try options.credentials?.check() } catch {
+                throw HTTPOptionsError(option: "auth", problem: "\(error)")
+            }
+        }
+        if !options.method.hasBody {
+            let method = options.method.rawValue
+            if options.format != .single {
+                let problem = "\(method) sends no body, so each event needs its own request; add format: single"
+                problems.append(HTTPOptionsError(option: "method", problem: problem))
+            }
+            if options.hasBody {
+                let problem = "\(method) sends no body; remove it, and put what the service needs into the URL"
+                problems.append(HTTPOptionsError(option: "body", problem: problem))
+            }
         }
         // Errors that show only when the parts are combined.
         if problems.isEmpty { collect { () throws(HTTPOptionsError) in _ = try HTTPRequest(options) } }
@@ -159,11 +177,18 @@ struct HTTPRequest {
         return (whole, lines)
     }
 
-    /// The header lines that sign this body. Empty without a signer.
-    func signature(of body: [UInt8], url: String, at time: Int64) throws -> [String] {
-        guard let signer = options.signer else { return [] }
-        return try signer.headers(signing: body, path: CurlURL(url)?.path ?? "/", at: time).map {
-            "\($0.name): \($0.value)"
+    /// The header lines that sign a request. Empty without a signer.
+    /// - Parameters:
+    ///   - body: as sent; nil: the request has none.
+    ///   - headers: the request's other header lines.
+    func signature(
+        of body: [UInt8]?, url: String, headers: [String], _ credential: Credential?, at time: Int64
+    ) throws -> [String] {
+        if options.signers.isEmpty { return [] }
+        let request = UnsignedRequest(
+            method: options.method.rawValue, url: url, headers: headers, body: body ?? [])
+        return try options.signers.flatMap { signer in
+            try signer.headers(signing: request, with: credential, at: time).map { "\($0.name): \($0.value)" }
         }
     }
 
@@ -175,7 +200,7 @@ struct HTTPRequest {
         return target.connection == nil ? url : RequestText(options.url).places == 0 ? options.url : url
     }
 
-    var isSigned: Bool { options.signer != nil }
+    var isSigned: Bool { !options.signers.isEmpty }
 
     var userAgent: String { "penstock/\(options.version)" }
 
@@ -192,8 +217,10 @@ struct HTTPRequest {
         try easy.set(CURLOPT_URL, hop?.url ?? url.sample)
         if let path = target.unixSocket { try easy.set(CURLOPT_UNIX_SOCKET_PATH, path) }
         if isTrusted, let route = target.connection?.route { try easy.set(CURLOPT_CONNECT_TO, [route]) }
-        try easy.set(CURLOPT_POST, 1)
-        if options.method != .POST { try easy.set(CURLOPT_CUSTOMREQUEST, options.method.rawValue) }
+        if options.method.hasBody { try easy.set(CURLOPT_POST, 1) }
+        if options.method != .POST, options.method != .GET {
+            try easy.set(CURLOPT_CUSTOMREQUEST, options.method.rawValue)
+        }
         try easy.set(CURLOPT_HTTPHEADER, isTrusted ? lines ?? headerLines : plainHeaders)
         try easy.set(CURLOPT_USERAGENT, userAgent)
 

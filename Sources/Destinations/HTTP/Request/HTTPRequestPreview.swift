@@ -26,9 +26,11 @@ package struct HTTPRequestPreview: Sendable, Equatable {
         let plan = RequestPlan(batch, kinds, at: time)
         let requests = plan.requests.enumerated().map { number, planned in
             let kind = kinds[planned.number]
-            let body = plan.body(of: number)
+            let body = kind.method.hasBody ? plan.body(of: number) : []
             // Without a usable key, the preview has no signature.
-            let signature = (try? kind.signature(of: body, url: planned.url, at: time)) ?? []
+            let signature =
+                (try? kind.signature(
+                    of: body, url: planned.url, headers: planned.headers, options.credentials?.standIn, at: time)) ?? []
             var headers =
                 [HTTPOptions.Header(name: "User-Agent", value: kind.userAgent)]
                 + (planned.headers + signature).compactMap(header)

@@ -58,6 +58,11 @@ package struct HTTPResponse: Sendable, Equatable {
         }
     }
 
+    /// Whether another credential might have been accepted. AWS answers 400 for one that has ended.
+    var refusesCredential: Bool {
+        status == 401 || status == 403 || status == 400 && body.contains(Array("ExpiredToken".utf8))
+    }
+
     private var redirectReason: String {
         // Only the host: paths and queries of redirects hold tokens.
         let to = location.flatMap { CurlURL($0) }.map { " to \($0.scheme)://\($0.host)" } ?? ""

@@ -28,12 +28,14 @@ import Platform
         self.key = key
     }
 
-    package func headers(signing body: [UInt8], path: String, at time: Int64) throws -> [HTTPOptions.Header] {
+    package func headers(
+        signing request: UnsignedRequest, with credential: Credential?, at time: Int64
+    ) -> [HTTPOptions.Header] {
         let seconds = "\(time / 1_000_000_000)"
-        guard let timeHeader else { return [.init(name: header, value: prefix + signature(of: body))] }
+        guard let timeHeader else { return [.init(name: header, value: prefix + signature(of: request.body))] }
         return [
             .init(name: timeHeader, value: seconds),
-            .init(name: header, value: prefix + signature(of: Array(seconds.utf8) + [UInt8(ascii: ".")] + body)),
+            .init(name: header, value: prefix + signature(of: Array("\(seconds).".utf8) + request.body)),
         ]
     }
 

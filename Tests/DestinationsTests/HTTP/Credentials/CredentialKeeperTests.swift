@@ -1,0 +1,177 @@
+import Delivery
+import Platform
+import TestSupport
+import Testing
+
+@testable import Destinations
+
+/// A destination that must obtain a token before it sends. Real requests to two servers.
+@Suite struct CredentialKeeperTests {
+    private struct Rig {
+        let tokens: ScriptedServer
+        let service: ScriptedServer
+        let harness: HTTPHarness
+        let clock = FakeClock()
+
+        init(_ tokens: [ScriptedServer.Reply], _ service: [ScriptedServer.Reply], secret: String = "client-secret")
+            throws
+        {
+            self.tokens = try ScriptedServer(tokens)
+            self.service = try ScriptedServer(service)
+            var options = HTTPOptions(url: self.service.url, version: "1")
+            var settings = OAuth2Provider.Settings(url: self.tokens.url, grant: .clientCredentials)
+            settings.clientID = "penstock"
+            settings.clientSecret = secret
+            options.signers = [BearerSigner()]
+            options.credentials = OAuth2Provider(settings)
+            options.secrets = [secret]
+            harness = try HTTPHarness(options, clock: clock)
+        }
+
+        func stop() {
+            harness.stop()
+            tokens.stop()
+            service.stop()
+        }
+
+        var sent: [String?] { service.requests.map { $0.headers["authorization"] } }
+    }
+
+    private static func token(_ name: String, _ seconds: Int = 3600) -> ScriptedServer.Reply {
+        .status(200, body: #"{"access_token":"\#(name)","token_type":"Bearer","expires_in":\#(seconds)}"#)
+    }
+
+    @Test func `one token serves all requests until it is about to end`() throws {
+        let rig = try Rig([Self.token("one"), Self.token("two")], [.status(200)])
+        defer { rig.stop() }
+        let settled = (0..<10).map { _ in rig.harness.offer(outbound(["{}"])) }
+        for one in settled { #expect(try one.wait().isDelivered) }
+        #expect(rig.tokens.requests.count == 1)
+        #expect(rig.sent == Array(repeating: "Bearer one", count: 10))
+        // Four minutes before its end it is renewed, while it still serves.
+        rig.clock.advance(.seconds(3600 - 240))
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        #expect(eventually { rig.tokens.requests.count == 2 })
+        #expect(rig.sent.last == "Bearer one")
+        // After its end, the new one serves.
+        rig.clock.advance(.seconds(241))
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        #expect(rig.sent.last == "Bearer two" && rig.tokens.requests.count == 2)
+    }
+
+    @Test func `after an idle time beyond its end, a batch waits for a new token`() throws {
+        let rig = try Rig([Self.token("one", 60), Self.token("two")], [.status(200)])
+        defer { rig.stop() }
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        rig.clock.advance(.seconds(61))
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        #expect(rig.sent == ["Bearer one", "Bearer two"])
+    }
+
+    @Test func `a token that the service refuses is replaced once`() throws {
+        let rig = try Rig(
+            [Self.token("one"), Self.token("two")], [.status(200), .status(401), .status(401)])
+        defer { rig.stop() }
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        rig.clock.advance(.seconds(60))
+        #expect(
+            try rig.harness.outcome(of: outbound(["{}"]))
+                == .retry(reason: "HTTP 401: the credential is obtained anew"))
+        guard case .hold = try rig.harness.outcome(of: outbound(["{}"])) else {
+            Issue.record("a new token that is refused is an operator's matter")
+            return
+        }
+        #expect(rig.sent == ["Bearer one", "Bearer one", "Bearer two"])
+    }
+
+    @Test(arguments: [
+        (
+            ScriptedServer.Reply.status(
+                401, body: #"{"error":"invalid_client","error_description":"not client-secret"}"#),
+            Outcome.hold(reason: "no access token: HTTP 401, invalid_client: not [hidden]")
+        ), (.status(503), .retry(reason: "no access token: HTTP 503")),
+        (.status(200, body: "{}"), .retry(reason: "no access token: the answer has no usable access_token")),
+    ])
+    func `without a token nothing is sent, and the reason names no secret`(
+        reply: ScriptedServer.Reply, expected: Outcome
+    ) throws {
+        let rig = try Rig([reply, Self.token("one")], [.status(200)])
+        defer { rig.stop() }
+        #expect(try rig.harness.outcome(of: outbound(["{}"])) == expected)
+        #expect(rig.service.requests.isEmpty)
+        // The next attempt asks again.
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        #expect(rig.sent == ["Bearer one"])
+    }
+
+    @Test func `a failing renewal does not stop a token that still serves`() throws {
+        let rig = try Rig([Self.token("one", 1000), .status(503), Self.token("two")], [.status(200)])
+        defer { rig.stop() }
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        rig.clock.advance(.seconds(800))
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        #expect(eventually { rig.tokens.requests.count == 2 })
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        // A pause lies between two attempts.
+        #expect(rig.tokens.requests.count == 2)
+        rig.clock.advance(.seconds(11))
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        #expect(eventually { rig.tokens.requests.count == 3 })
+        rig.clock.advance(.seconds(300))
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        #expect(rig.sent == ["Bearer one", "Bearer one", "Bearer one", "Bearer one", "Bearer two"])
+    }
+
+    @Test func `a destination that closes ends the wait for a token`() throws {
+        let rig = try Rig([.hang], [.status(200)])
+        defer { rig.stop() }
+        let settled = rig.harness.offer(outbound(["{}"]))
+        #expect(eventually { rig.tokens.requests.count == 1 })
+        rig.harness.inTurn { $0.close() }
+        guard case .all(.retry) = try settled.wait() else {
+            Issue.record("not settled as a retry")
+            return
+        }
+    }
+
+    @Test(arguments: [ScriptedServer.Reply.huge(1 << 20), .reset, .endlessHeader, .resetInMidResponse()])
+    func `a token service that fails is an error that may pass`(reply: ScriptedServer.Reply) throws {
+        let rig = try Rig([reply, Self.token("one")], [.status(200)])
+        defer { rig.stop() }
+        guard case .retry(let reason, _, _) = try rig.harness.outcome(of: outbound(["{}"])) else {
+            Issue.record("not a retry")
+            return
+        }
+        #expect(reason.contains("credential"))
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+    }
+
+    @Test func `an answer that repeats the token is shown without it`() throws {
+        let rig = try Rig([Self.token("very-secret-token")], [.status(400, body: "bad: Bearer very-secret-token")])
+        defer { rig.stop() }
+        guard case .rejected(_, let answer) = try rig.harness.outcome(of: outbound(["{}"])) else {
+            Issue.record("not rejected")
+            return
+        }
+        #expect(answer == "bad: Bearer [hidden]")
+    }
+
+    @Test(arguments: [HTTPOptions.Method.GET, .DELETE])
+    func `a method without a body sends the event in the URL alone`(method: HTTPOptions.Method) throws {
+        let service = try ScriptedServer([.status(200)])
+        defer { service.stop() }
+        var options = HTTPOptions(url: service.url, version: "1")
+        options.method = method
+        #expect(HTTPDestination.problems(options).first?.error.problem.contains("add format: single") == true)
+        options.format = .single
+        options.compression = .gzip
+        let harness = try HTTPHarness(options)
+        defer { harness.stop() }
+        for _ in 0..<2 { #expect(try harness.deliver(outbound(["{}"])).isDelivered) }
+        #expect(service.requests.map(\.line) == Array(repeating: "\(method.rawValue) /in HTTP/1.1", count: 2))
+        for request in service.requests {
+            #expect(request.body.isEmpty && request.headers["content-type"] == nil)
+            #expect(request.headers["content-encoding"] == nil && (request.headers["content-length"] ?? "0") == "0")
+        }
+    }
+}
