@@ -93,6 +93,8 @@ package struct DestinationExplanation: Sendable {
     }
 
     package var name: String { destination.name }
+    /// Whether the destination gets anything.
+    package var isSent: Bool { !output.events.isEmpty }
 
     /// The JSON of each event that the destination gets.
     package var events: [[UInt8]] {

@@ -71,7 +71,8 @@ package final class DestinationRouter {
     ///   - filter: the destination's own `where`, evaluated after the route's transforms.
     ///   - transforms: the destination's own transforms, applied after `filter`.
     ///   - mapping: produces what the destination gets instead of the event. Nil: the destination gets the event.
-    ///   - outputs: several outputs instead of a mapping. The first one that matches the event is used.
+    ///   - outputs: several outputs instead of a mapping. The first one that matches the event is used, and every
+    ///     additional one that matches.
     ///   - host: the name of this machine, for `enrich`.
     ///   - maximumEventSize: the number of bytes that transforms may add to an event.
     ///   - journal: the 16-byte id of the journal that the events come from. Message ids are derived from it.
@@ -250,11 +251,11 @@ package final class DestinationRouter {
     }
 
     private func write(_ view: borrowing EventView, _ end: End, into output: inout [UInt8], _ parts: inout Parts) {
-        parts.begin(&output)
-        let start = output.count
         // The second and later parts of a split event get their own ids.
         switch end {
         case .edits(let stage):
+            parts.begin(&output)
+            let start = output.count
             let outcome = stage.apply(
                 view,
                 messageID: MessageID.derived(journal: journal, position: view.moment.position) + parts.suffix,
@@ -265,12 +266,20 @@ package final class DestinationRouter {
             case .rejected(let reason): parts.reject(reason)
             }
         case .output(let program):
-            switch program.write(view, suffix: parts.suffix, into: &output) {
-            case .written(let messageID): parts.finish(start..<output.count, messageID)
-            case .nothing: parts.filter("mapping")
-            case .tooLarge: parts.reject("mapping: the result exceeds \(program.limit) bytes (max_event_size)")
-            case .tooLong: parts.reject("mapping: this event takes more than \(MappingRun.maximumSteps) steps")
+            var turn = OutputProgram.Turn()
+            var isTaken = false
+            while let number = program.next(view, &turn) {
+                isTaken = true
+                parts.begin(&output)
+                let start = output.count
+                switch program.write(number, view, suffix: parts.suffix, into: &output) {
+                case .written(let messageID): parts.finish(start..<output.count, messageID)
+                case .nothing: parts.filter("mapping")
+                case .tooLarge: parts.reject("mapping: the result exceeds \(program.limit) bytes (max_event_size)")
+                case .tooLong: parts.reject("mapping: this event takes more than \(MappingRun.maximumSteps) steps")
+                }
             }
+            if !isTaken { parts.filter("mapping") }
         }
         if fields.isUnreadable { parts.reject(StageRunner.unreadable) }
     }

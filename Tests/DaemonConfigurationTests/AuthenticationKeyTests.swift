@@ -89,15 +89,15 @@ import Testing
         (
             "auth: { oauth2: { grant: jwt, token_url: https://h/, issuer: a, key: !secret k, client_secret: !secret k } }",
             #""client_secret" is not a key of the grant jwt"#
-        ), ("auth: { oauth2: { grant: google, scope: a } }", #""oauth2" needs "service_account""#),
+        ), ("auth: { oauth2: { grant: google } }", #""oauth2" needs "scope""#),
         ("auth: { oauth2: { grant: azure_metadata } }", #""oauth2" needs "parameters""#),
-        ("auth: { oauth2: { grant: google_metadata, parameters: [a] } }", #""parameters" must be a map"#),
+        ("auth: { oauth2: { grant: google, scope: a, parameters: [a] } }", #""parameters" must be a map"#),
         (
-            "auth: { oauth2: { grant: google_metadata } }\nsign: { scheme: aws4, region: r, service: s }",
+            "auth: { oauth2: { grant: google, scope: a } }\nsign: { scheme: aws4, region: r, service: s }",
             #""sign" and "auth" would both write the header Authorization"#
         ),
         (
-            "auth: { oauth2: { grant: google_metadata } }\nheaders: { authorization: x }",
+            "auth: { oauth2: { grant: google, scope: a } }\nheaders: { authorization: x }",
             "the header Authorization is set twice"
         ),
     ])

@@ -55,7 +55,7 @@ import Testing
         ("http: \"http://{{ userId }}/x\"", "neither a secret nor a value of the event can be a part of the host"),
         ("http: \"http://{{ userId }}@h/x\"", "a value of the event cannot be a part of the host"),
         ("http: \"http://{{ secret.host }}/\"", "neither a secret nor a value of the event can be a part of the host"),
-        ("http: http://h/\nformat: ndjson\nbody: { a: $events }", "the formats ndjson and lines take no body"),
+        ("http: http://h/\nformat: ndjson\nbody: { a: $events }", "the format ndjson takes no body"),
         ("http: http://h/\nbody: { a: 1 }", "$events is missing, so the events have no place"),
         ("http: http://h/\nbody: { a: $events, b: $events }", "$events occurs a second time"),
         ("http: http://h/\nbody: { a: { $merge: [ { b: $events } ] } }", "$events is not allowed inside a directive"),

@@ -124,7 +124,7 @@ struct PresetTests {
                     == (name == "firebase"
                         ? []
                         : [
-                            "the preset \"mixpanel\" has 6 kinds of request, 6 of them with mapping, which this would not replace"
+                            "the preset \"mixpanel\" has 7 kinds of request, 7 of them with mapping, which this would not replace"
                         ]))
         }
     }

@@ -159,7 +159,7 @@ struct SchemaTests {
         ("destinations: { a: { file: /a, format: array } }", "destinations/a/format"),
         ("destinations: { a: { http: \"http://a/\", format: csv } }", "destinations/a/format"),
         ("destinations: { a: { file: /a, keep: { files: 0 } } }", "destinations/a/keep/files"),
-        ("destinations: { a: { http: \"http://a/\", method: GET } }", "destinations/a/method"),
+        ("destinations: { a: { http: \"http://a/\", method: TRACE } }", "destinations/a/method"),
         ("destinations: { a: { file: /a, batch: { bytes: 1 } } }", "destinations/a/batch/bytes"),
         ("destinations: { a: { file: /a, transforms: [ { sett: { a: 1 } } ] } }", "destinations/a/transforms/0"),
         ("destinations: { a: { file: /a, mapping: { x: { $dat: 1 } } } }", "destinations/a/mapping/x"),

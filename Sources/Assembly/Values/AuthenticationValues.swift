@@ -24,6 +24,7 @@ extension HTTPOptions {
         if let authorization = http.authorization {
             signers.append(BearerSigner())
             credentials = OAuth2Provider(.init(authorization))
+            credentialCAFile = authorization.caFile
         }
     }
 }
@@ -48,6 +49,9 @@ extension HMACSigner {
 }
 
 extension OAuth2Provider.Settings {
+    private static let googleMetadata =
+        "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token"
+
     fileprivate init(_ authorization: Configuration.HTTP.Authorization) {
         let url = authorization.tokenURL
         switch authorization.grant {
@@ -63,13 +67,11 @@ extension OAuth2Provider.Settings {
                         audience: authorization.audience, key: authorization.key?.revealed ?? "",
                         keyID: authorization.keyID)))
         case .google:
-            self.init(
-                serviceAccount: authorization.serviceAccount?.revealed ?? "", subject: authorization.subject, url: url)
-        case .googleMetadata:
-            self.init(
-                url: url
-                    ?? "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token",
-                grant: .googleMetadata)
+            guard let account = authorization.serviceAccount else {
+                self.init(url: url ?? Self.googleMetadata, grant: .googleMetadata)
+                break
+            }
+            self.init(serviceAccount: account.revealed, subject: authorization.subject, url: url)
         case .azureMetadata:
             self.init(url: url ?? "http://169.254.169.254/metadata/identity/oauth2/token", grant: .azureMetadata)
         }

@@ -145,7 +145,8 @@ extension DestinationRouter {
                     MappingSetting(mapping.mapping, limit: destination.maximumEventSize, secret: mapping.secret)
                 }
                 return OutputSetting(
-                    setting(output.mapping), envelope: setting(output.envelope), where: output.condition.filter)
+                    setting(output.mapping), envelope: setting(output.envelope), where: output.condition.filter,
+                    isAdditional: output.isAdditional)
             },
             host: host, maximumEventSize: destination.maximumEventSize, journal: journal,
             userNames: userNames, interruption: interruption)

@@ -23,6 +23,8 @@ extension HTTPOptions {
             case .lines: .lines
             case .array: .array
             case .single: .single
+            case .text: .text
+            case .form: .form
             }
         headers = http.headers.map { Header(name: $0.name, value: $0.value) }
         compression =
@@ -45,9 +47,12 @@ extension HTTPOptions {
         responseRules = http.answers.map(ResponseRule.init)
         maximumRedirects = http.maximumRedirects
         secrets = http.secrets
+        batchValues = http.batchValues.map(BatchValue.init)
         hasBody = http.hasBody
         bodyVaries = http.bodyVaries
-        if !http.limits.limits.isEmpty { check = http.limits }
+        let (ofEvents, ofBody) = (http.limits.limits(of: .event), http.limits.limits(of: .body))
+        if !ofEvents.limits.isEmpty { check = ofEvents }
+        if !ofBody.limits.isEmpty { bodyCheck = ofBody }
         authenticate(http)
         alternatives = http.alternatives.map { HTTPOptions($0, inFlight: inFlight) }
         for index in alternatives.indices { alternatives[index].secrets = http.secrets }
@@ -55,6 +60,23 @@ extension HTTPOptions {
 }
 
 extension LimitSet: OutputCheck {}
+
+extension BatchValue {
+    fileprivate init(_ value: Configuration.BatchValue) {
+        self =
+            switch value {
+            case .id: .id
+            case .position: .position
+            case .lastPosition: .lastPosition
+            case .count: .count
+            case .date: .date
+            case .hour: .hour
+            case .time: .time
+            case .host: .host
+            case .random: .random
+            }
+    }
+}
 
 extension ResponseRule {
     package init(_ answer: Configuration.Answer) {

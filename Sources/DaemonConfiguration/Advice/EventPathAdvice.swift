@@ -172,6 +172,7 @@ struct EventPathAdvice {
         guard let text = text(node) else { return }
         // As in mappings, a path may begin with "$." here.
         let plain = text.replacing(/\{\{ *\$\./) { String($0.output.map { $0 == "$" || $0 == "." ? " " : $0 }) }
+            .replacing(/\{\{ *batch\.[a-z_]* *\}\}/) { String(repeating: " ", count: $0.output.count) }
         for advice in fields.template(plain, secrets: true) { warn(advice, in: node) }
     }
 

@@ -16,6 +16,7 @@ struct AuthorizationDraft: Sendable {
     var keyID: String?
     var serviceAccount: SecretTemplate?
     var parameters: [(name: String, value: SecretTemplate)]?
+    var caFile: String?
 
     private static let client = ["client_id", "client_secret", "client_place", "scope", "parameters"]
 
@@ -24,8 +25,7 @@ struct AuthorizationDraft: Sendable {
         .clientCredentials: (["token_url", "client_id"], client),
         .refreshToken: (["token_url", "refresh_token"], client),
         .jwt: (["token_url", "issuer", "key"], ["subject", "audience", "key_id", "scope", "client_id", "parameters"]),
-        .google: (["service_account", "scope"], ["token_url", "subject", "parameters"]),
-        .googleMetadata: ([], ["token_url", "scope", "parameters"]),
+        .google: (["scope"], ["service_account", "token_url", "subject", "parameters"]),
         .azureMetadata: (["parameters"], ["token_url"]),
     ]
 
@@ -36,8 +36,7 @@ struct AuthorizationDraft: Sendable {
             case .clientCredentials: tokenURL != nil && clientID != nil
             case .refreshToken: tokenURL != nil && refreshToken != nil
             case .jwt: tokenURL != nil && issuer != nil && key != nil
-            case .google: serviceAccount != nil
-            case .googleMetadata, .azureMetadata: true
+            case .google, .azureMetadata: true
             }
         guard isComplete else { return nil }
         return .init(
@@ -45,7 +44,7 @@ struct AuthorizationDraft: Sendable {
             clientPlace: clientPlace, refreshToken: refreshToken.map(fill), scope: scope, issuer: issuer,
             subject: subject, audience: audience, key: key.map(fill), keyID: keyID,
             serviceAccount: serviceAccount.map(fill),
-            parameters: (parameters ?? []).map { .init(name: $0.name, value: fill($0.value)) })
+            parameters: (parameters ?? []).map { .init(name: $0.name, value: fill($0.value)) }, caFile: caFile)
     }
 }
 
@@ -59,8 +58,8 @@ extension Section where Target == DestinationDraft {
         Field(
             "grant", \.http.authorization.grant, .choice,
             "how a token is obtained: with a client's id and secret (client_credentials), with a refresh token"
-                + " (refresh_token), with a signed assertion (jwt), with the file of a service account of Google"
-                + " (google), or from the metadata service of the machine (google_metadata, azure_metadata)"),
+                + " (refresh_token), with a signed assertion (jwt), as a service account of Google (google), or from"
+                + " the metadata service of a machine of Azure (azure_metadata)"),
         Field(
             "token_url", \.http.authorization.tokenURL, .tokenURL, default: "Google's or Azure's",
             "the URL that tokens are asked for at"),
@@ -89,10 +88,14 @@ extension Section where Target == DestinationDraft {
         Field("key_id", \.http.authorization.keyID, .word("text"), default: "none", "for jwt: the key's id (kid)"),
         Field(
             "service_account", \.http.authorization.serviceAccount, .secretReference, default: "none",
-            "for google: the JSON file of the service account, as !secret NAME"),
+            "for google: the JSON file of the service account, as !secret NAME; without it, the metadata service of the"
+                + " machine is asked"),
         Field(
             "parameters", \.http.authorization.parameters, .parameters, default: "none",
             "further fields of the request for a token, such as audience or resource"),
+        Field(
+            "ca_file", \.http.authorization.caFile, .path, default: "tls.ca_file",
+            "the PEM file with the certificate authorities to trust when a token is asked for"),
     ])
 }
 

@@ -4,6 +4,9 @@ import Routing
 extension Section where Target == OutputLimit {
     static let limit = Section([
         Field(
+            "in", \.scope, .choice,
+            "what the path starts in: the event, after its mapping; or the body, the JSON around the events"),
+        Field(
             "path", \.pathText, .answerPath,
             "the path in the output, after the mapping: names separated by dots, * for every member; default: the whole"
                 + " output"),
@@ -25,6 +28,9 @@ extension Section where Target == OutputLimit {
         Field(
             "names", \.names, .pattern, default: "none",
             "a regular expression (RE2) that each member's whole name must match"),
+        Field(
+            "not_names", \.refusedNames, .pattern, default: "none",
+            "a regular expression (RE2) that no member's whole name may match"),
         Field("max_size", \.maximumSize, .size(1...64 << 20), default: "none", "the maximum size of the value's JSON"),
         Field(
             "oldest", \.oldest, .duration(.zero...days(36_500)), default: "any",
@@ -69,7 +75,7 @@ extension Kind where Value == [OutputLimit] {
         func fail(_ key: String, _ message: String, hint: String) {
             diagnostics.error(at: found[key]?.place ?? place, message, hint: hint)
         }
-        let bounds = found.keys.filter { !["path", "except", "unit", "mend"].contains($0) }
+        let bounds = found.keys.filter { !["in", "path", "except", "unit", "mend"].contains($0) }
         if bounds.isEmpty || bounds == ["required"] && !limit.isRequired {
             fail("", "this limits nothing", hint: "add a limit: required: true, max_length, pattern, max_size …")
         }

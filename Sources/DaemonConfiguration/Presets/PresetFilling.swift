@@ -111,7 +111,7 @@ struct PresetFilling {
 
     /// Keys whose members are left out if they need a setting that is not given. The service would reject a header such
     /// as `Bearer `.
-    private static let partial: Set<String> = ["headers", "body", "mapping", "columns", "settings"]
+    private static let partial: Set<String> = ["headers", "body", "mapping", "columns", "settings", "sign", "auth"]
 
     /// Fills in a user's key beside the preset. A setting that is not given becomes an empty value.
     func fill(_ entry: YAMLEntry) -> YAMLEntry {

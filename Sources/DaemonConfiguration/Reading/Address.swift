@@ -123,7 +123,7 @@ private struct AddressText {
             switch piece {
             case .literal(let text): before += text
             case .secret: before += "{}"
-            case .value(_, let place):
+            case .value(_, let place), .batch(_, let place):
                 let authority = before.firstRange(of: "://").map { before[$0.upperBound...] } ?? ""
                 return authority.contains { $0 == "/" || $0 == "?" } ? nil : place
             }

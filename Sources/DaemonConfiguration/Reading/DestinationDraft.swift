@@ -18,6 +18,8 @@ struct DestinationDraft: Sendable, PluginUser {
     var mapping: MappingDraft?
     /// Kinds of request, each a map of the keys in which it differs.
     var requests: [YAMLNode] = []
+    /// For a kind of request: `also`.
+    var isAdditional = false
     var maximumEventSize: Int = 1 << 20
 
     var rotateSize: Int?

@@ -24,8 +24,8 @@ package struct Secret: Sendable, Equatable, CustomStringConvertible, CustomDebug
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Text that may hold secrets and placeholders for values of the event. Descriptions and dumps show these as `<secret
-/// NAME>` and `{{ path }}`.
+/// Text that may hold secrets and placeholders for values of the event or of the batch. Descriptions and dumps show
+/// these as `<secret NAME>`, `{{ path }}` and `{{ batch.NAME }}`.
 package struct ConcealedText: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
     CustomReflectable
 {
@@ -33,18 +33,20 @@ package struct ConcealedText: Sendable, Equatable, CustomStringConvertible, Cust
         case literal(String)
         case secret(Secret)
         case value(path: String)
+        case batch(Configuration.BatchValue)
     }
 
     let pieces: [Piece]
 
     /// The text with its secrets filled in, for sending only: never log it, and never put it in an error or a status.
-    /// Each value of the event is a NUL, which the text cannot hold otherwise.
+    /// Each value of the event is a NUL, and each of the batch the next character: the text cannot hold them otherwise.
     package var revealed: String {
         pieces.reduce(into: "") { text, piece in
             switch piece {
             case .literal(let literal): text += literal
             case .secret(let secret): text += secret.value
             case .value: text += "\u{0}"
+            case .batch: text += "\u{1}"
             }
         }
     }
@@ -54,12 +56,18 @@ package struct ConcealedText: Sendable, Equatable, CustomStringConvertible, Cust
         pieces.compactMap { if case .value(let path) = $0 { path } else { nil } }
     }
 
+    /// The batch's values, in order.
+    package var batchValues: [Configuration.BatchValue] {
+        pieces.compactMap { if case .batch(let value) = $0 { value } else { nil } }
+    }
+
     package var description: String {
         pieces.reduce(into: "") { text, piece in
             switch piece {
             case .literal(let literal): text += literal
             case .secret(let secret): text += secret.description
             case .value(let path): text += "{{ \(path) }}"
+            case .batch(let value): text += "{{ batch.\(value.rawValue) }}"
             }
         }
     }
@@ -85,6 +93,7 @@ struct SecretTemplate: Sendable {
         case literal(String)
         case secret(name: String, place: Place, encoding: Encoding)
         case value(path: String, place: Place)
+        case batch(Configuration.BatchValue, place: Place)
     }
 
     var pieces: [Piece] = []
@@ -114,6 +123,7 @@ struct SecretTemplate: Sendable {
             case .literal(let literal): text += literal
             case .secret(let name, _, _): text += "\"<secret \(name)>\""
             case .value(let path, _): text += "{{ \(path) }}"
+            case .batch(let value, _): text += "{{ batch.\(value.rawValue) }}"
             }
         }
     }

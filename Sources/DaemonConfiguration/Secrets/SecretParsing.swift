@@ -1,4 +1,5 @@
 import Events
+import NameSuggestion
 import Routing
 
 /// Parses `!secret NAME`, and inside a text `{{ secret.NAME }}` and, where allowed, `{{ path }}` for a field of the
@@ -75,6 +76,18 @@ enum SecretParsing {
                 {
                     template.pieces.append(piece)
                 } else {
+                    valid = false
+                }
+            } else if takesValues, expression.hasPrefix("batch.") {
+                let name = String(expression.dropFirst("batch.".count))
+                if let value = Configuration.BatchValue(rawValue: name) {
+                    template.pieces.append(.batch(value, place: place))
+                } else {
+                    let names = Configuration.BatchValue.allCases.map(\.rawValue)
+                    diagnostics.error(
+                        at: place, "a batch has no value \(quoted(name))",
+                        hint: NearestName.find(name, among: names).map { "did you mean batch.\($0)?" }
+                            ?? "its values are \(names.joined(separator: ", "))")
                     valid = false
                 }
             } else if takesValues {

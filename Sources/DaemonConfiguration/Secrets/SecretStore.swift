@@ -34,6 +34,7 @@ final class SecretStore {
                 switch piece {
                 case .literal(let text): return .literal(text)
                 case .value(let path, _): return .value(path: path)
+                case .batch(let value, _): return .batch(value)
                 case .secret(let name, let place, let encoding):
                     var value = read(name, at: place) ?? ""
                     if singleLine, encoding != .key,

@@ -69,7 +69,8 @@ extension Configuration {
         /// nil: the destination gets events without a mapping.
         package var mapping: FilledMapping?
         /// Set if the text around an event depends on the event too, or if there are several kinds of request: the
-        /// mapped event and its envelope. The first output whose condition matches the event applies.
+        /// mapped event and its envelope. The first output whose condition matches the event applies, and every
+        /// additional one.
         package var outputs: [Output] = []
         /// The most bytes of an event after its mapping.
         package var maximumEventSize: Int = 1 << 20
@@ -80,6 +81,8 @@ extension Configuration {
 
     package struct Output: Sendable, Equatable {
         package var condition: Rules.Condition
+        /// Sent for each event that matches, in addition to the first other output that does.
+        package var isAdditional = false
         package var mapping: FilledMapping
         /// The user gave no mapping: the event is left as it is.
         package var isWhole = false

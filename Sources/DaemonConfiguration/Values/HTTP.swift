@@ -2,7 +2,7 @@ import Routing
 
 extension Configuration {
     package struct HTTP: Sendable, Equatable {
-        package enum Format: String, Sendable, CaseIterable { case ndjson, lines, array, single }
+        package enum Format: String, Sendable, CaseIterable { case ndjson, lines, array, single, text, form }
         package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH, GET, DELETE }
         package enum Compression: String, Sendable, CaseIterable { case none, gzip, zstd }
 
@@ -64,6 +64,9 @@ extension Configuration {
 
         /// Paths of the event's values, first those in the URL, then those in the headers.
         package var values: [String] { urlText.values + headers.flatMap(\.text.values) }
+
+        /// The batch's values, first those in the URL, then those in the headers.
+        package var batchValues: [BatchValue] { urlText.batchValues + headers.flatMap(\.text.batchValues) }
 
         /// Every secret of the destination, to hide it if a service echoes it.
         package var secrets: [String] {

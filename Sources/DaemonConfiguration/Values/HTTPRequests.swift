@@ -18,11 +18,17 @@ struct HTTPRequests {
         let kinds = drafts.map { $0.http.value(resolve) }
         var http = located.draft.http.value(resolve)
         for (kind, draft) in zip(kinds, drafts)
-        where draft.http.body != nil && (kind.format == .ndjson || kind.format == .lines) {
+        where draft.http.body != nil && kind.format != .array && kind.format != .single {
             diagnostics.error(
                 at: located.place(of: located.found["body"] == nil ? "requests" : "body"),
-                "the formats ndjson and lines take no body",
+                "the format \(kind.format.rawValue) takes no body",
                 hint: "write format: array, or format: single for one event per request")
+        }
+        for draft in drafts where draft.http.body == nil && draft.http.limits.contains(where: { $0.scope == .body }) {
+            diagnostics.error(
+                at: located.place(of: located.found["limits"] == nil ? "requests" : "limits"),
+                "a limit is in the body, and there is no body around the events",
+                hint: "add body: …, or remove in: body")
         }
         let isPlain =
             drafts.count == 1 && located.draft.requests.isEmpty && kinds[0].values.isEmpty && !kinds[0].hasBody
@@ -45,7 +51,8 @@ struct HTTPRequests {
                     mapping = MappingDraft(mapping: try Mapping(Self.wholeEvent), secrets: [])
                 }
                 return Configuration.Output(
-                    condition: draft.rules.condition, mapping: fill(mapping), isWhole: draft.mapping == nil,
+                    condition: draft.rules.condition, isAdditional: draft.isAdditional, mapping: fill(mapping),
+                    isWhole: draft.mapping == nil,
                     envelope: fill(MappingDraft(mapping: envelope, secrets: draft.http.body?.secrets ?? [])))
             } catch {
                 for error in error.errors {
@@ -87,6 +94,7 @@ struct HTTPRequests {
                     at: found["headers"]?.value.place ?? node.place, "the header \(header.name) is set twice",
                     hint: "remove one of the two")
             }
+            if draft.isAdditional { return draft }
             if let all {
                 diagnostics.error(
                     at: node.place, "no event reaches request \(number + 1): request \(all + 1) takes every event",
@@ -104,6 +112,11 @@ extension Section where Target == DestinationDraft {
     static let request = Section(
         [
             Field("where", \.rules.condition, .filter, "the events that use this kind of request"),
+            Field(
+                "also", \.isAdditional, .flag,
+                "whether this request is sent for each event that matches, in addition to the first other kind that"
+                    + " does"
+            ),
             Field("http", \.http.url, .url, "the URL to send to; default: the destination's URL"),
             Field(
                 "mapping", \.mapping, .mapping,

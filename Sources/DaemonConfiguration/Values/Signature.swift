@@ -66,7 +66,6 @@ extension Configuration.HTTP {
             case refreshToken = "refresh_token"
             case jwt
             case google
-            case googleMetadata = "google_metadata"
             case azureMetadata = "azure_metadata"
         }
 
@@ -88,6 +87,8 @@ extension Configuration.HTTP {
         /// The file that Google makes for a service account.
         package var serviceAccount: ConcealedText?
         package var parameters: [Parameter]
+        /// Absolute.
+        package var caFile: String?
 
         package struct Parameter: Sendable, Equatable {
             package var name: String

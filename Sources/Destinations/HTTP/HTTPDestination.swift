@@ -48,6 +48,9 @@ package final class HTTPDestination: Destination {
     /// nil: no event is ever changed.
     package let mended: MendedEvents?
 
+    /// Receives the status and the beginning of each answer, without secrets. Called within the worker's turns.
+    package var onAnswer: ((_ status: Int, _ excerpt: String) -> Void)?
+
     private let mailbox = HTTPMailbox()
     /// nil: nothing has to be obtained before a request.
     private var credentials: CredentialKeeper?
@@ -69,7 +72,8 @@ package final class HTTPDestination: Destination {
         self.engine = engine
         self.clock = clock
         isSplit = requests.contains(where: \.isSplit)
-        mended = requests.contains { $0.check?.mends ?? false } ? MendedEvents() : nil
+        mended =
+            requests.contains { ($0.check?.mends ?? false) || ($0.bodyCheck?.mends ?? false) } ? MendedEvents() : nil
         concurrency = ConcurrencyLimit(options.requests)
         credentials = options.credentials.map { CredentialKeeper($0, options, engine, mailbox) }
     }
@@ -191,7 +195,7 @@ package final class HTTPDestination: Destination {
             of: body, url: hop?.url ?? planned.url, headers: planned.headers, credential, at: clock.wallClock())
         let headers = planned.headers + signature
         let easy = try idleHandle ?? request.makeHandle(following: hop, headers: headers)
-        if hop == nil, request.isAddressed || request.isSigned {
+        if hop == nil, request.varies {
             try easy.set(CURLOPT_URL, planned.url)
             try easy.set(CURLOPT_HTTPHEADER, headers)
         }
@@ -258,6 +262,8 @@ package final class HTTPDestination: Destination {
         let response = HTTPResponse(
             status: easy.status, retryAfter: easy.header("Retry-After"), location: easy.header("Location"),
             body: easy.responseBody)
+        let secrets = request.secrets + (credential?.hidden ?? [])
+        onAnswer?(response.status, response.excerpt(hiding: secrets))
         if let credential, response.refusesCredential,
             credentials?.mayReplace(credential, at: clock.wallClock()) == true
         {
@@ -265,7 +271,7 @@ package final class HTTPDestination: Destination {
         }
         let reading = ResponseReading(
             response, wasCut: easy.responseWasCut || end != .responded, wallClock: clock.wallClock(),
-            hiding: request.secrets + (credential?.hidden ?? []),
+            hiding: secrets,
             count: planned.events.count, rules: request.responseRules, messageIDs: { delivery.messageIDs(of: number) })
         let settlement = reading.settlement(by: request.responseRules)
         return (settlement, response.concernsService || settlement.isHold)

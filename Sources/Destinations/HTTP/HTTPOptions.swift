@@ -3,6 +3,8 @@ package struct HTTPOptions: Sendable {
     /// The placeholder for a value of the event in the text of a URL or a header. The event's envelope holds the values
     /// in order.
     package static let place: Character = "\u{0}"
+    /// The placeholder for a value of the batch in the text of a URL or a header; `batchValues` names them in order.
+    package static let batchPlace: Character = "\u{1}"
     /// The placeholder for the events in an envelope's body.
     package static let eventsMark: UInt8 = 1
 
@@ -16,6 +18,21 @@ package struct HTTPOptions: Sendable {
         case array
         /// One request per event.
         case single
+        /// One request of text. Each event is a JSON string, whose text is a line.
+        case text
+        /// One request per event. Each event is an object, whose members are the fields of a form.
+        case form
+
+        package var isOnePerRequest: Bool { self == .single || self == .form }
+
+        var contentType: String {
+            switch self {
+            case .array, .single: "application/json"
+            case .ndjson, .lines: "application/x-ndjson"
+            case .text: "text/plain; charset=utf-8"
+            case .form: "application/x-www-form-urlencoded"
+            }
+        }
     }
 
     package enum Method: String, Sendable, CaseIterable {
@@ -85,16 +102,22 @@ package struct HTTPOptions: Sendable {
     package var maximumRedirects = 0
     /// Further text that an excerpt of a response must not show, besides header values and parts of the URL.
     package var secrets: [String] = []
+    /// The batch's values in the URL, then those in the headers.
+    package var batchValues: [BatchValue] = []
     /// The events' envelopes hold the text around the events in the body.
     package var hasBody = false
     /// The text around the events differs between events.
     package var bodyVaries = false
     /// Checks whether the service would accept an event; nil: leave that to the service.
     package var check: (any OutputCheck)?
+    /// Checks the text around the events of a request, as JSON with a text in place of the events; nil: no limits.
+    package var bodyCheck: (any OutputCheck)?
     /// Sign requests, one after the other. Empty: only the configured headers authenticate the sender.
     package var signers: [any RequestSigner] = []
     /// Obtains what the signers need and what changes over time; nil: nothing does.
     package var credentials: (any CredentialProvider)?
+    /// PEM file with the certificate authorities to trust when credentials are obtained; nil: `tls.caFile`.
+    package var credentialCAFile: String?
     /// The requests to choose from; each event's envelope names one. Options that do not concern a single request are
     /// read from this object, not from these. Empty: there is only this request.
     package var alternatives: [HTTPOptions] = []

@@ -69,17 +69,16 @@ struct LimitCheck {
     }
 
     private func problem(within value: FieldValue, _ json: Span<UInt8>, _ shown: String) -> String? {
-        guard limit.maximumMembers != nil || limit.names != nil, let range = value.json else { return nil }
+        let limitsNames = limit.names != nil || limit.refusedNames != nil
+        guard limit.maximumMembers != nil || limitsNames, let range = value.json else { return nil }
         var count = 0
         if value.type == .object {
             var members = ObjectCursor(range)
             while let member = members.next(in: json) {
                 count += 1
-                guard let names = limit.names else { continue }
+                guard limitsNames else { continue }
                 let name = JSONText.string(json.extracting(member.key.range)) ?? ""
-                if !names.matches(name.utf8.span) {
-                    return "\(shown) has the name \"\(name)\"; names must match \(names.text)"
-                }
+                if let problem = problem(withName: name) { return "\(shown) has the name \"\(name)\"; \(problem)" }
             }
         } else {
             var items = ListCursor(range)
@@ -87,6 +86,15 @@ struct LimitCheck {
         }
         guard let most = limit.maximumMembers, count > most else { return nil }
         return "\(shown) has \(count) member\(count == 1 ? "" : "s"); at most \(most) are allowed"
+    }
+
+    /// What the names of an object's members must be, if this one is not.
+    func problem(withName name: String) -> String? {
+        if let names = limit.names, !names.matches(name.utf8.span) { return "names must match \(names.text)" }
+        if let refused = limit.refusedNames, refused.matches(name.utf8.span) {
+            return "names must not match \(refused.text)"
+        }
+        return nil
     }
 
     private func problem(withText text: Span<UInt8>, _ shown: String) -> String? {

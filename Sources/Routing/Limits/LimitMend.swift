@@ -53,7 +53,7 @@ struct LimitMend {
         case .object:
             var count = 0
             writeMembers(of: range, json, to: &output) { name, member, output in
-                guard count < most, limit.names?.matches(name.utf8.span) ?? true else { return false }
+                guard count < most, check.problem(withName: name) == nil else { return false }
                 count += 1
                 return copy(member, json, to: &output)
             }

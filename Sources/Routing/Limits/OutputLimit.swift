@@ -7,6 +7,15 @@ package struct OutputLimit: Sendable, Equatable {
         case rfc3339, seconds, milliseconds, microseconds, nanoseconds
     }
 
+    /// What is limited.
+    package enum Scope: String, Sendable, CaseIterable {
+        /// An event, after its mapping.
+        case event
+        /// The text around the events of a request.
+        case body
+    }
+
+    package var scope = Scope.event
     /// The place in the output: names separated by dots. `*` stands for every member or item. Empty: the whole output.
     package var path: [String] = []
     /// Names that `*` in the path does not stand for.
@@ -23,6 +32,8 @@ package struct OutputLimit: Sendable, Equatable {
     package var maximumMembers: Int?
     /// The pattern that the names of an object's members must match.
     package var names: TextPattern?
+    /// The pattern that none of these names may match.
+    package var refusedNames: TextPattern?
     /// Most bytes of the JSON.
     package var maximumSize: Int?
     /// For times: the furthest in the past and in the future, by this machine's clock.
@@ -50,6 +61,9 @@ package struct LimitSet: Sendable, Equatable {
     package var limits: [OutputLimit]
 
     package init(_ limits: [OutputLimit]) { self.limits = limits }
+
+    /// The limits of events, or those of the text around them.
+    package func limits(of scope: OutputLimit.Scope) -> LimitSet { LimitSet(limits.filter { $0.scope == scope }) }
 
     /// The first limit that an event breaks, and what is expected. Nil: it breaks no limit. The text names fields, but
     /// contains no values.

@@ -98,7 +98,7 @@ package struct Directive: Sendable {
 
     package static let all: [Directive] = [
         .path, .template, .literal, .if, .case, .replace, .arrayPath, .merge, .flatten, .json, .transform,
-        .excludeWhenNull, .date, .hash, .number, .string, .match, .prefix, .mapValues, .first,
+        .excludeWhenNull, .date, .hash, .number, .string, .match, .prefix, .mapValues, .entries, .first,
         .default, .uuid, .base64, .trim, .urlEncode,
     ]
 

@@ -100,9 +100,11 @@ import Testing
         }
         let expected: [String] =
             switch format {
-            case .ndjson, .lines: ["\(event)\n\(event)\n"]
+            case .ndjson, .lines, .text: ["\(event)\n\(event)\n"]
             case .array: ["[\(event),\(event)]"]
             case .single: [event, event]
+            case .form:
+                Array(repeating: "x=" + String(repeating: "abc%20", count: 20_000), count: 2)
             }
         if case .each(let outcomes) = settlement { #expect(outcomes == [.delivered, .delivered]) }
         #expect(requests.map { gunzip($0.body) } == expected)

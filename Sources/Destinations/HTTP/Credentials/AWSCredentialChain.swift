@@ -96,6 +96,9 @@ package struct AWSCredentialChain: CredentialProvider {
     private func container() throws(CredentialError) -> CredentialStep? {
         let url: String
         if let path = environment["AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"] {
+            guard path.hasPrefix("/") else {
+                throw CredentialError("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI must begin with /", isRefusal: true)
+            }
             url = "http://169.254.170.2" + path
         } else if let whole = environment["AWS_CONTAINER_CREDENTIALS_FULL_URI"] {
             guard Self.mayBeAsked(whole) else {

@@ -51,7 +51,7 @@ struct CredentialKeeper {
     /// The credential to use now. Begins to obtain one if that is necessary.
     mutating func state(at now: Int64) -> State {
         if let credential = usable(at: now) {
-            if attempt == nil, isDue(at: now), now.saturatingSubtract(lastAttempt ?? .min) >= Self.pause {
+            if attempt == nil, isDue(at: now), isPast(lastAttempt ?? .min, by: Self.pause, at: now) {
                 // The one at hand is still of use.
                 try? begin(at: now)
             }
@@ -65,6 +65,11 @@ struct CredentialKeeper {
         } catch {
             return .failed(shown(error))
         }
+    }
+
+    /// The wall clock may have been set back. Then nobody knows, and more time has passed rather than less.
+    private func isPast(_ time: Int64, by duration: Int64, at now: Int64) -> Bool {
+        now < time || now.saturatingSubtract(time) >= duration
     }
 
     private func usable(at now: Int64) -> Credential? {
@@ -100,7 +105,7 @@ struct CredentialKeeper {
             own.headers = request.headers
             own.connectTimeout = options.connectTimeout
             own.timeout = options.timeout
-            own.tls.caFile = options.tls.caFile
+            own.tls.caFile = options.credentialCAFile ?? options.tls.caFile
             own.tls.minimumVersion = options.tls.minimumVersion
             if !request.isLocal {
                 own.proxy = options.proxy
@@ -139,7 +144,7 @@ struct CredentialKeeper {
         guard let held else { return true }
         // It has been replaced meanwhile.
         guard held.credential.proof.isSame(as: used.proof) else { return true }
-        guard now.saturatingSubtract(held.since) > Self.youth else { return false }
+        guard isPast(held.since, by: Self.youth, at: now) else { return false }
         self.held = nil
         return true
     }

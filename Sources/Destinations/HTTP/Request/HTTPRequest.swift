@@ -40,10 +40,7 @@ struct HTTPRequest {
         let configured = lines
         lines = []
         if options.method.hasBody, !names.contains("content-type") {
-            lines.append(
-                "Content-Type: application/"
-                    + "\(options.format == .ndjson || options.format == .lines ? "x-ndjson" : "json")"
-            )
+            lines.append("Content-Type: \(options.format.contentType)")
         }
         if options.compression != .none, options.method.hasBody {
             guard !names.contains("content-encoding") else {
@@ -61,7 +58,7 @@ struct HTTPRequest {
         headerLines = configured + lines
         headers = headerLines.map(RequestText.init)
         secrets =
-            (options.headers.flatMap { RequestText($0.value).literals } + target.secrets + (proxy?.secrets ?? [])
+            (options.headers.flatMap { RequestText($0.value).parts } + target.secrets + (proxy?.secrets ?? [])
             + options.secrets)
             .flatMap(Self.secrets)
     }
@@ -88,7 +85,7 @@ struct HTTPRequest {
         }
         if !options.method.hasBody {
             let method = options.method.rawValue
-            if options.format != .single {
+            if !options.format.isOnePerRequest {
                 let problem = "\(method) sends no body, so each event needs its own request; add format: single"
                 problems.append(HTTPOptionsError(option: "method", problem: problem))
             }
@@ -152,9 +149,15 @@ struct HTTPRequest {
     var format: HTTPOptions.Format { options.format }
     var responseRules: [ResponseRule] { options.responseRules }
     var check: (any OutputCheck)? { options.check }
+    var bodyCheck: (any OutputCheck)? { options.bodyCheck }
+    /// Whether an event may be refused before it is sent.
+    var checks: Bool { options.check != nil || options.format == .text }
     var hasBody: Bool { options.hasBody }
+    var batchValues: [BatchValue] { options.batchValues }
+    /// URL and headers are not the same for all requests.
+    var varies: Bool { isAddressed || isSigned || !batchValues.isEmpty }
     /// The events of one batch may need several requests.
-    var isSplit: Bool { options.format == .single || options.bodyVaries || hasPlaces }
+    var isSplit: Bool { options.format.isOnePerRequest || options.bodyVaries || hasPlaces }
     /// The events' envelopes supply parts of the request besides the events.
     var isAddressed: Bool { options.hasBody || hasPlaces }
     private var hasPlaces: Bool { url.places > 0 || headers.contains { $0.places > 0 } }

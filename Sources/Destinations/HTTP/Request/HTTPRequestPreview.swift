@@ -31,9 +31,11 @@ package struct HTTPRequestPreview: Sendable, Equatable {
             let signature =
                 (try? kind.signature(
                     of: body, url: planned.url, headers: planned.headers, options.credentials?.standIn, at: time)) ?? []
-            var headers =
-                [HTTPOptions.Header(name: "User-Agent", value: kind.userAgent)]
-                + (planned.headers + signature).compactMap(header)
+            var headers = (planned.headers + signature).compactMap(header)
+            // A configured header takes precedence, in libcurl as well.
+            if !headers.contains(where: { $0.name.lowercased() == "user-agent" }) {
+                headers.insert(.init(name: "User-Agent", value: kind.userAgent), at: 0)
+            }
             // libcurl does the same: a configured Authorization header takes precedence.
             var credentials = CurlURL(planned.url)?.credentials
             if headers.contains(where: { $0.name.lowercased() == "authorization" }) { credentials = nil }

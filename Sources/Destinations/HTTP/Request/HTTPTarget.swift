@@ -57,9 +57,8 @@ struct HTTPTarget {
         let authority =
             text.firstRange(of: mark).map { text[$0.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" } }
             ?? ""
-        guard !authority.contains(HTTPOptions.place),
-            text.prefix(while: { $0 != ":" }).contains(HTTPOptions.place) == false
-        else {
+        let before = authority + text.prefix { $0 != ":" }
+        guard !before.contains(where: { $0 == HTTPOptions.place || $0 == HTTPOptions.batchPlace }) else {
             throw HTTPOptionsError(
                 option: "http",
                 problem: "an event's value cannot choose the host that the request is sent to; "
@@ -89,7 +88,9 @@ struct HTTPTarget {
         let colon = text.firstIndex(of: ":")
         let path = text[..<(colon ?? text.endIndex)]
         let requestPath = colon.map { text[text.index(after: $0)...] } ?? "/"
-        guard path.hasPrefix("/"), path.utf8.count <= longestSocketPath, !path.contains(HTTPOptions.place) else {
+        guard path.hasPrefix("/"), path.utf8.count <= longestSocketPath,
+            !path.contains(HTTPOptions.place), !path.contains(HTTPOptions.batchPlace)
+        else {
             throw HTTPOptionsError(
                 option: "http",
                 problem: "a Unix socket needs an absolute path of at most \(longestSocketPath) bytes, "

@@ -11,8 +11,10 @@ package final class MendedEvents: Sendable {
 
     /// Counts the events of a plan that are offered for the first time.
     func add(_ plan: RequestPlan) {
-        guard !plan.mended.isEmpty else { return }
-        let first = plan.mended.keys.count { plan.batch.events[$0].attempt == 0 }
+        let framed = plan.requests.filter { $0.body?.isMended ?? false }
+        guard !plan.mended.isEmpty || !framed.isEmpty else { return }
+        let places = Set(plan.mended.keys).union(framed.flatMap(\.events))
+        let first = places.count { plan.batch.events[$0].attempt == 0 }
         events.add(UInt64(first), ordering: .relaxed)
     }
 }

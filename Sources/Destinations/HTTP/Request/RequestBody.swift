@@ -13,9 +13,9 @@ extension RequestPlan {
             batch.append(request.events, format, mended, to: &body)
             return body
         }
-        var body = Array(batch.payload[around.before])
+        var body = around.before
         batch.append(request.events, format, mended, to: &body)
-        body += batch.payload[around.after]
+        body += around.after
         return body
     }
 }
@@ -26,9 +26,9 @@ extension OutboundBatch {
     func body(_ format: HTTPOptions.Format) -> [UInt8] {
         switch format {
         case .ndjson: return payload
-        case .lines:
+        case .lines, .text, .form:
             var body: [UInt8] = []
-            append(Array(events.indices), .lines, [:], to: &body)
+            append(Array(events.indices), format, [:], to: &body)
             return body
         case .array: return arrayBody
         case .single: return Array(payload[events[0].payload])
@@ -66,6 +66,13 @@ extension OutboundBatch {
             body.append(UInt8(ascii: "]"))
         case .single:
             for place in places { body += json(place) }
+        case .text:
+            for place in places {
+                body += TextBody.text(Array(json(place)))
+                body.append(UInt8(ascii: "\n"))
+            }
+        case .form:
+            for place in places { body += TextBody.form(Array(json(place))) }
         }
     }
 

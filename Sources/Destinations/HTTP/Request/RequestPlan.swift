@@ -12,8 +12,8 @@ struct RequestPlan {
         /// As libcurl takes it.
         var url: String
         var headers: [String]
-        /// The ranges, in the batch's payload, of the text around the events; nil: no text.
-        var body: (before: Range<Int>, after: Range<Int>)?
+        /// The text around the events; nil: no text.
+        var body: RequestFrame?
     }
 
     private(set) var requests: [Request] = []
@@ -31,11 +31,12 @@ struct RequestPlan {
     init(_ batch: OutboundBatch, _ kinds: [HTTPRequest], at time: Int64) {
         self.batch = batch
         formats = kinds.map(\.format)
-        if kinds.count == 1, !kinds[0].isAddressed, kinds[0].check == nil {
+        if kinds.count == 1, !kinds[0].isAddressed, !kinds[0].checks {
             let all = Array(batch.events.indices)
-            requests = (kinds[0].format == .single ? all.map { [$0] } : [all]).map {
+            requests = (kinds[0].format.isOnePerRequest ? all.map { [$0] } : [all]).map {
                 Request(number: 0, events: $0, url: kinds[0].target.url, headers: kinds[0].headerLines)
             }
+            fillBatchValues(kinds)
             return
         }
         // The number of events in a batch bounds its size.
@@ -56,11 +57,23 @@ struct RequestPlan {
             do throws(RequestText.Refusal) {
                 let (request, changed) = try Self.request(for: place, of: batch, kinds, at: time)
                 mended[place] = changed
-                if formats[request.number] != .single { groups[envelope] = requests.count }
+                if !formats[request.number].isOnePerRequest { groups[envelope] = requests.count }
                 requests.append(request)
             } catch {
                 refused[place] = error.reason
             }
+        }
+        fillBatchValues(kinds)
+    }
+
+    /// Values of the batch are known only when each request has its events.
+    private mutating func fillBatchValues(_ kinds: [HTTPRequest]) {
+        for number in requests.indices {
+            let names = kinds[requests[number].number].batchValues
+            if names.isEmpty { continue }
+            var values = names.map { $0.text(of: requests[number].events, in: batch) }[...]
+            requests[number].url = RequestText.fill(requests[number].url, &values, encoded: true)
+            requests[number].headers = requests[number].headers.map { RequestText.fill($0, &values, encoded: false) }
         }
     }
 
@@ -68,6 +81,9 @@ struct RequestPlan {
     static func check(
         _ event: OutboundEvent, of batch: borrowing OutboundBatch, _ kind: HTTPRequest, at time: Int64
     ) -> (refusal: String?, mended: [UInt8]?) {
+        if kind.format == .text, let problem = TextBody.problem(Array(batch.payload[event.payload])) {
+            return (problem, nil)
+        }
         guard let check = kind.check else { return (nil, nil) }
         let json = batch.payload.span.extracting(event.payload)
         guard let mended = check.mended(json, at: time) else { return (check.problem(with: json, at: time), nil) }
@@ -95,7 +111,11 @@ struct RequestPlan {
             throw RequestText.Refusal(reason: "body: it comes to nothing for this event")
         }
         let (url, headers) = try kind.address(values)
-        return (Request(number: number, events: [place], url: url, headers: headers, body: envelope?.body), mended)
+        let frame = try envelope?.body.map { around throws(RequestText.Refusal) in
+            try RequestFrame(batch.payload[around.before], batch.payload[around.after]).checked(
+                kind.bodyCheck, at: time)
+        }
+        return (Request(number: number, events: [place], url: url, headers: headers, body: frame), mended)
     }
 
     /// The message ids of a request's events, as text.

@@ -14,7 +14,7 @@ package struct RequestRefusals {
     /// - Throws: the option that is invalid, and why.
     package init(_ options: HTTPOptions) throws(HTTPOptionsError) {
         kinds = try HTTPRequest.all(options)
-        isNeeded = kinds.count > 1 || kinds.contains { $0.isAddressed || $0.check != nil }
+        isNeeded = kinds.count > 1 || kinds.contains { $0.isAddressed || $0.checks }
     }
 
     /// The reason why an event would not be sent at its receive time; nil: it would be sent.

@@ -22,8 +22,10 @@ struct RequestText: Equatable {
     }
 
     var places: Int { literals.count - 1 }
+    /// The text between all placeholders.
+    var parts: [String] { literals.flatMap { $0.split(separator: HTTPOptions.batchPlace).map(String.init) } }
     /// The text with a harmless value in each placeholder, to check the parts that all events share.
-    var sample: String { literals.joined(separator: "0") }
+    var sample: String { String(literals.joined(separator: "0").map { $0 == HTTPOptions.batchPlace ? "0" : $0 }) }
 
     /// The text as a URL, or as part of one. Every byte that is not unreserved (RFC 3986, section 2.3) is
     /// percent-encoded, so a value stays one path segment or one query value.
@@ -63,6 +65,19 @@ struct RequestText: Equatable {
         }
         // libcurl writes a header without a value for "Name;". "Name:" would remove the header.
         return text.dropFirst(name.count + 1).contains { $0 != " " && $0 != "\t" } ? text : name + ";"
+    }
+
+    /// Fills in values of the batch, after those of the event, which cannot hold the placeholder. Takes them from
+    /// `values`.
+    static func fill(_ text: String, _ values: inout ArraySlice<String>, encoded: Bool) -> String {
+        guard text.contains(HTTPOptions.batchPlace) else { return text }
+        return text.reduce(into: "") { text, character in
+            guard character == HTTPOptions.batchPlace, let value = values.popFirst() else {
+                text.append(character)
+                return
+            }
+            text += encoded ? PercentEncoding.encode(value.utf8) : value
+        }
     }
 
     private var name: Substring { literals[0].prefix { $0 != ":" && $0 != ";" } }

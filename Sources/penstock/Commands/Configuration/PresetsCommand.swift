@@ -5,8 +5,9 @@ import Foundation
 
 struct PresetsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "presets", abstract: "List or show presets, the ready-made destinations for known services.",
-        subcommands: [PresetsList.self, PresetsShow.self])
+        commandName: "presets",
+        abstract: "List, show, make or test presets, the ready-made destinations for known services.",
+        subcommands: [PresetsList.self, PresetsShow.self, PresetsNew.self, PresetsTest.self])
 }
 
 struct PresetsList: ParsableCommand {

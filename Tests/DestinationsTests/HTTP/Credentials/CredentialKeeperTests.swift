@@ -84,6 +84,19 @@ import Testing
         #expect(rig.sent == ["Bearer one", "Bearer one", "Bearer two"])
     }
 
+    @Test func `a clock that is set back keeps no refused token`() throws {
+        let rig = try Rig([Self.token("one"), Self.token("two")], [.status(200), .status(401), .status(200)])
+        defer { rig.stop() }
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        rig.clock.advance(.seconds(-7200))
+        guard case .retry = try rig.harness.outcome(of: outbound(["{}"])) else {
+            Issue.record("held")
+            return
+        }
+        #expect(try rig.harness.deliver(outbound(["{}"])).isDelivered)
+        #expect(rig.sent == ["Bearer one", "Bearer one", "Bearer two"])
+    }
+
     @Test(arguments: [
         (
             ScriptedServer.Reply.status(
