@@ -24,6 +24,7 @@ struct HTTPRequest {
 
     init(_ options: HTTPOptions) throws(HTTPOptionsError) {
         target = try HTTPTarget(options.url, serverName: options.tls.serverName)
+        try Self.checkBatchPlaces(options)
         url = RequestText(target.url)
         proxy = try options.proxy.map(HTTPProxy.init)
         self.options = options
@@ -73,6 +74,7 @@ struct HTTPRequest {
         collect { () throws(HTTPOptionsError) in _ = try options.proxy.map(HTTPProxy.init) }
         collect { () throws(HTTPOptionsError) in try check(options.tls) }
         for header in options.headers { collect { () throws(HTTPOptionsError) in try check(header) } }
+        collect { () throws(HTTPOptionsError) in try checkBatchPlaces(options) }
         for signer in options.signers {
             collect { () throws(HTTPOptionsError) in
                 do { try signer.check() } catch { throw HTTPOptionsError(option: "sign.key", problem: "\(error)") }
@@ -110,6 +112,18 @@ struct HTTPRequest {
     private static func check(_ tls: HTTPOptions.TLS) throws(HTTPOptionsError) {
         if tls.keyFile != nil && tls.certificateFile == nil {
             throw HTTPOptionsError(option: "tls.key", problem: "a key without a certificate; add tls.certificate")
+        }
+    }
+
+    /// A placeholder without a value of the batch would be a control character.
+    private static func checkBatchPlaces(_ options: HTTPOptions) throws(HTTPOptionsError) {
+        var values = options.batchValues.count
+        let texts = [("http", options.url)] + options.headers.map { ("headers.\($0.name)", $0.value) }
+        for (option, text) in texts {
+            values -= text.count { $0 == HTTPOptions.batchPlace }
+            guard values < 0 else { continue }
+            throw HTTPOptionsError(
+                option: option, problem: "the text holds a control character; remove it, or write it percent-encoded")
         }
     }
 
