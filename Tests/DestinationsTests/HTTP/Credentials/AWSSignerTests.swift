@@ -25,7 +25,7 @@ import Testing
     func `a signature is that of the documentation`(query: String, expected: String) throws {
         let signer = AWSSigner(region: "us-east-1", service: "s3", keys: keys)
         #expect(
-            try signature("https://examplebucket.s3.amazonaws.com/\(query)", signer)
+            try signature("http://examplebucket.s3.amazonaws.com/\(query)", signer)
                 == "AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request, "
                 + "SignedHeaders=host;x-amz-content-sha256;x-amz-date, Signature=\(expected)")
     }
@@ -73,6 +73,19 @@ import Testing
         let (other, _) = AWSSigner(region: "r", service: "s3").canonicalRequest(
             UnsignedRequest(method: "PUT", url: "https://h:443/", headers: ["Host: bucket.example"]), [], "HASH")
         #expect(other.contains("\nhost:bucket.example\n"))
+    }
+
+    @Test(arguments: [
+        ("s3", "https", "UNSIGNED-PAYLOAD"),
+        ("s3", "http", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+        ("firehose", "https", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
+    ])
+    func `a body is hashed unless TLS protects it on the way to S3`(
+        service: String, scheme: String, expected: String
+    ) throws {
+        let headers = try AWSSigner(region: "us-east-1", service: service, keys: keys).headers(
+            signing: UnsignedRequest(method: "PUT", url: "\(scheme)://h/"), with: nil, at: Self.time)
+        #expect(headers.first { $0.name == "X-Amz-Content-Sha256" }?.value == expected)
     }
 
     @Test func `keys that end carry their session token`() throws {
