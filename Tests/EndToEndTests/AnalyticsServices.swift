@@ -55,13 +55,21 @@ final class MixpanelService: AnalyticsService {
                 return .status(400, body: #"{"code":400,"error":"not JSON"}"#)
             }
             if request.line.hasPrefix("POST /engage?verbose=1 ") || request.line.hasPrefix("POST /groups?verbose=1 ") {
-                guard records.allSatisfy({ $0["$token"] as? String == token && $0["$set"] is [String: Any] }) else {
+                let isComplete = records.allSatisfy { record in
+                    let update = record["$set"] ?? record["$union"]
+                    return record["$token"] as? String == token && update is [String: Any]
+                }
+                guard isComplete else {
                     return .status(200, body: #"{"status":0,"error":"token, missing or empty"}"#)
                 }
                 guard !records.contains(where: { ($0["$set"] as? [String: Any])?["broken"] != nil }) else {
                     return .status(200, body: #"{"status":0,"error":"'$set' does not hold what it should"}"#)
                 }
-                for record in records { ledger.take("profile \(record["$distinct_id"] ?? record["$group_id"] ?? "?")") }
+                for record in records {
+                    let groups = ((record["$union"] as? [String: Any])?["group_id"] as? [String])?.first
+                    let id = record["$distinct_id"] ?? record["$group_id"] ?? "?"
+                    ledger.take("profile \(id)" + (groups.map { " in \($0)" } ?? ""))
+                }
                 return .status(200, body: #"{"status":1,"error":null}"#)
             }
             guard request.line.hasPrefix("POST /import?strict=1 "), request.headers["authorization"] == credentials

@@ -51,7 +51,9 @@ import Testing
                 #"{"type":"alias","messageId":"m10","userId":"ada","previousId":"a-1"}"#,
             ])
         #expect(
-            service.taken.sorted() == ["$merge", "A", "B", "Page Viewed", "Screen Viewed", "profile ada", "profile g"])
+            service.taken.sorted() == [
+                "$merge", "A", "B", "Page Viewed", "Screen Viewed", "profile ada", "profile ada in g", "profile g",
+            ])
         #expect(
             letters.sorted() == [
                 "m2: HTTP 400", "m4: not sent: properties.distinct_id is a value that the service rejects",
