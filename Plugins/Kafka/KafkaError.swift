@@ -20,15 +20,6 @@ struct KafkaError: Error, Equatable {
         return "\(text) (\(name))"
     }
 
-    /// A commit is refused, and would be again: the group goes on without this member, or waits until it has let
-    /// partitions go.
-    var refusesCommits: Bool {
-        [
-            RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID,
-            RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID, RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS,
-        ].contains(code)
-    }
-
     /// For an error of a broker.
     var blame: Blame {
         switch code {

@@ -5,12 +5,15 @@ import PenstockPluginKit
 struct Revocation {
     var partitions: [KafkaPartition]
     var deadline: ContinuousClock.Instant
+    /// Until when a commit on its way is waited for, once all events are durable.
+    var commitDeadline: ContinuousClock.Instant?
 }
 
 /// The reading thread as a member of its group.
 extension KafkaReader {
     /// A broker that has just become the leader may know less of its log than it has.
     private static let patienceBeyondEnd = 5
+    private static let commitTime = Duration.seconds(3)
     private static let lookupTime = Duration.milliseconds(1500)
     private static let lookupInterval = Duration.seconds(1)
 
@@ -166,9 +169,13 @@ extension KafkaReader {
         guard let revocation else { return }
         let lanes = revocation.partitions.compactMap { self.lanes[$0] }
         let late = lanes.filter { pending.count(of: $0.name) > 0 || $0.isInsideMessage }
-        let mayWait = ContinuousClock.now < revocation.deadline
-        // A commit on its way may still fail, because the group shares its partitions anew.
-        if mayWait, !late.isEmpty || commitsOnTheWay > 0 { return }
+        if ContinuousClock.now < revocation.deadline {
+            if !late.isEmpty { return }
+            // A commit on its way may still fail, because the group shares its partitions anew.
+            let commitDeadline = revocation.commitDeadline ?? .now + Self.commitTime
+            self.revocation?.commitDeadline = commitDeadline
+            if commitsOnTheWay > 0, ContinuousClock.now < commitDeadline { return }
+        }
         if !late.isEmpty {
             host.log(
                 .warning,
@@ -176,9 +183,8 @@ extension KafkaReader {
                 ["partitions": text(late.map(\.partition))])
         }
         do throws(KafkaError) {
-            try commit(lanes, within: .seconds(3))
+            try commit(lanes, within: Self.commitTime)
         } catch {
-            if mayWait, !error.refusesCommits { return }
             host.log(.warning, "offsets were not committed; events may come twice: \(error.message)")
         }
         release(revocation.partitions)

@@ -4,7 +4,7 @@ import NameSuggestion
 /// A type of value: how to read it from YAML, show it and describe it. Reading reports an error at the value and
 /// returns nil.
 package struct Kind<Value: Sendable>: Sendable {
-    package var type: FieldShape
+    private var shape: @Sendable () -> FieldShape
     package var show: @Sendable (Value) -> String?
     /// Takes the key's name, for messages.
     package var read: @Sendable (YAMLNode, String, Diagnostics) -> Value?
@@ -13,10 +13,18 @@ package struct Kind<Value: Sendable>: Sendable {
         _ type: FieldShape, show: @escaping @Sendable (Value) -> String? = { _ in nil },
         read: @escaping @Sendable (YAMLNode, String, Diagnostics) -> Value?
     ) {
-        self.type = type
+        shape = { type }
         self.show = show
         self.read = read
     }
+
+    /// The description of the values. It is made when it is asked for: that of destinations reads every preset.
+    package var type: FieldShape {
+        get { shape() }
+        set { shape = { newValue } }
+    }
+
+    package mutating func describe(_ shape: @escaping @Sendable () -> FieldShape) { self.shape = shape }
 
     /// A single value made from text.
     /// - Parameters:

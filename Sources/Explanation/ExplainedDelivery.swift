@@ -30,7 +30,7 @@ package enum ExplainedDelivery: Sendable {
             case .http(let http):
                 self = .requests(
                     try HTTPRequestPreview.requests(
-                        for: batch, HTTPOptions(http, inFlight: destination.inFlight),
+                        for: batch, HTTPOptions(http, inFlight: destination.inFlight, of: destination.name),
                         at: batch.events.first?.receivedAt ?? 0
                     ).requests)
             case .plugin(let plugin):

@@ -72,6 +72,26 @@ import Testing
         #expect(!text.contains("-value"))
     }
 
+    @Test func `a key of CloudKit is hidden with its id`() throws {
+        let http = try http("sign: { scheme: cloudkit, key_id: !secret id, key: !secret key }")
+        #expect(Set(http.secrets).isSuperset(of: ["id-value", "key-value"]))
+        var text = ""
+        dump(http, to: &text)
+        #expect(!text.contains("-value"))
+    }
+
+    @Test func `a session token of several lines adds no header`() throws {
+        let directory = try TemporaryDirectory()
+        for (name, value) in [("id", "A"), ("key", "K"), ("token", "T\r\nX-Evil: 1\n")] {
+            try directory.write(name, value)
+        }
+        let keys = "scheme: aws4, region: r, service: s, key_id: !secret id, key: !secret key"
+        let result = ConfigurationLoader(credentialsDirectory: directory.path).load(
+            text: withDestination("http: https://h\nsign: { \(keys), session_token: !secret token }"),
+            named: "/etc/penstock/p.yaml")
+        #expect(result.diagnostics.contains { $0.message.contains("holds a control character") })
+    }
+
     @Test(arguments: [
         ("sign: { scheme: aws4, service: s3 }", #""sign" needs "region""#),
         ("sign: { scheme: aws4, region: r }", #""sign" needs "service""#),
@@ -98,6 +118,14 @@ import Testing
         ),
         (
             "auth: { oauth2: { grant: google, scope: a } }\nheaders: { authorization: x }",
+            "the header authorization is set twice"
+        ),
+        (
+            "sign: { scheme: aws4, region: r, service: s }\nrequests: [ { headers: { X-Amz-Date: x } } ]",
+            "the header X-Amz-Date is set twice"
+        ),
+        (
+            "auth: { oauth2: { grant: google, scope: a } }\nrequests: [ { headers: { Authorization: x } }, { also: true } ]",
             "the header Authorization is set twice"
         ),
     ])

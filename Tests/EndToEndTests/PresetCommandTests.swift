@@ -55,6 +55,19 @@ import Testing
         #expect(again.status == 1 && again.errors.contains("exists"))
     }
 
+    @Test func `no credential of the example stays in the preset`() throws {
+        let text = try make(
+            #"""
+            curl 'https://me:hush1@api.example/v1?sig=hush2' -H 'Cookie: sid=hush3' -H 'Ocp-Apim-Subscription-Key: hush4' \
+              -d '{"event":"A","auth":"hush5","list":[{"password":"hush6","n":1},{"x":[]}]}'
+            """#)
+        #expect(!text.contains("hush") && text.contains("description: events for api.example\n"), "\(text)")
+        let secrets = ["user", "password", "sig", "cookie", "ocp_apim_subscription_key", "auth"]
+        try configure("{ preset: own, \(secrets.map { "\($0): !secret secret" }.joined(separator: ", ")) }")
+        let check = try Program.penstock(["check", "--config", configuration])
+        #expect(check.status == 0, "\(check.errors)\n\(text)")
+    }
+
     @Test(arguments: [
         ("curl https://h.example/e -d '{\"event\":\"A\",\"nested\":{\"ts\":1769846400.5}}'", "  format: single"),
         ("curl -X PUT h.example -d '[{\"name\":\"a\"}]'", "  method: PUT"),

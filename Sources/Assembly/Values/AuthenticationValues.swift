@@ -10,7 +10,7 @@ extension HTTPOptions {
         case nil: break
         case .hmac(let hmac): signers.append(HMACSigner(hmac))
         case .cloudkit(let cloudkit):
-            signers.append(CloudKitSigner(keyID: cloudkit.keyID, key: cloudkit.key.revealed))
+            signers.append(CloudKitSigner(keyID: cloudkit.keyID.revealed, key: cloudkit.key.revealed))
         case .aws4(let aws):
             let keys = aws.keys.map {
                 AWSKeys(id: $0.id.revealed, secretKey: $0.key.revealed, sessionToken: $0.sessionToken?.revealed)

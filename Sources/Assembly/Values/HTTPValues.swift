@@ -6,8 +6,10 @@ import Routing
 // Translates an HTTP destination's configuration to the options of Destinations.
 
 extension HTTPOptions {
-    /// - Parameter inFlight: limits on requests in flight.
-    package init(_ http: Configuration.HTTP, inFlight: ClosedRange<Int>) {
+    /// - Parameters:
+    ///   - inFlight: limits on requests in flight.
+    ///   - name: the destination's.
+    package init(_ http: Configuration.HTTP, inFlight: ClosedRange<Int>, of name: String = "") {
         self.init(url: http.url, version: Release.version)
         method =
             switch http.method {
@@ -54,7 +56,8 @@ extension HTTPOptions {
         if !ofEvents.limits.isEmpty { check = ofEvents }
         if !ofBody.limits.isEmpty { bodyCheck = ofBody }
         authenticate(http)
-        alternatives = http.alternatives.map { HTTPOptions($0, inFlight: inFlight) }
+        destination = name
+        alternatives = http.alternatives.map { HTTPOptions($0, inFlight: inFlight, of: name) }
         for index in alternatives.indices { alternatives[index].secrets = http.secrets }
     }
 }
@@ -73,6 +76,7 @@ extension BatchValue {
             case .hour: .hour
             case .time: .time
             case .host: .host
+            case .destination: .destination
             case .random: .random
             }
     }

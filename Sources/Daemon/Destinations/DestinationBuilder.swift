@@ -62,7 +62,9 @@ struct DestinationBuilder {
             )
         case .http(let http):
             prepare(
-                try HTTPDestination(HTTPOptions(http, inFlight: destination.inFlight), engine: engine, clock: clock),
+                try HTTPDestination(
+                    HTTPOptions(http, inFlight: destination.inFlight, of: destination.name), engine: engine,
+                    clock: clock),
                 deadLetters)
         case .plugin(let plugin):
             prepare(make(plugin, destination.name, configuration.plugins.directories), deadLetters)

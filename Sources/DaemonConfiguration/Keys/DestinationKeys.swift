@@ -126,11 +126,13 @@ extension Section where Target == DestinationDraft {
 extension Kind where Value == [Located<DestinationDraft>] {
     static var destinations: Kind {
         var kind = readDestinations
-        kind.type = .map(
-            of: .variants(
-                DestinationKind.allCases.map {
-                    Variant(key: $0.rawValue, shared: Section.destination($0).describe(DestinationDraft()))
-                } + PresetCatalogue.shipped.map(Variant.init)))
+        kind.describe {
+            .map(
+                of: .variants(
+                    DestinationKind.allCases.map {
+                        Variant(key: $0.rawValue, shared: Section.destination($0).describe(DestinationDraft()))
+                    } + PresetCatalogue.shipped.map(Variant.init)))
+        }
         return kind
     }
 

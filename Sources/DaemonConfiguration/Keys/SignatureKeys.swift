@@ -32,7 +32,7 @@ struct SignatureDraft: Sendable {
                     key: fill(key)))
         case .cloudkit:
             guard let key, let keyID else { return nil }
-            return .cloudkit(.init(keyID: fill(keyID).revealed, key: fill(key)))
+            return .cloudkit(.init(keyID: fill(keyID), key: fill(key)))
         case .aws4:
             guard let region, let service else { return nil }
             var keys: Configuration.HTTP.Signature.AWS4.Keys?
@@ -61,7 +61,7 @@ extension Section where Target == DestinationDraft {
             "the key's id in CloudKit; for aws4, the id of the access key; without key_id and key, aws4 finds keys"
                 + " where AWS's SDKs find them: in the environment, a file, the container's or the instance's role"),
         Field(
-            "session_token", \.http.signature.sessionToken, .secretReference, default: "none",
+            "session_token", \.http.signature.sessionToken, .sentSecret, default: "none",
             "for aws4: the session token of keys that end, as !secret NAME"),
         Field("region", \.http.signature.region, .word("a region"), default: "none", "for aws4: the region"),
         Field(
@@ -86,8 +86,13 @@ extension Kind where Value == String {
 }
 
 extension Kind where Value == SecretTemplate {
-    /// A secret without other text.
-    static var secretReference: Kind {
+    /// A key without other text. It is never sent.
+    static var secretReference: Kind { reference(.key) }
+
+    /// A secret without other text, which is sent in a header.
+    static var sentSecret: Kind { reference(.plain) }
+
+    private static func reference(_ encoding: SecretTemplate.Encoding) -> Kind {
         Kind(.text("!secret NAME")) { node, key, diagnostics in
             guard let scalar = node.scalar, scalar.isSecret else {
                 diagnostics.error(
@@ -95,7 +100,7 @@ extension Kind where Value == SecretTemplate {
                     hint: "write \(key): !secret NAME")
                 return nil
             }
-            return SecretParsing.reference(scalar.text, at: node.place, .key, diagnostics).map {
+            return SecretParsing.reference(scalar.text, at: node.place, encoding, diagnostics).map {
                 SecretTemplate(pieces: [$0])
             }
         }

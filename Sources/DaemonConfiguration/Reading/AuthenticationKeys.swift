@@ -31,11 +31,19 @@ struct AuthenticationKeys {
                     hint: "remove one of the two")
             }
         }
-        let writesAuthorization = located.found["auth.oauth2"] != nil || http.signature.scheme == .aws4
-        if writesAuthorization, http.headers.contains(where: { $0.name.lowercased() == "authorization" }) {
+    }
+
+    /// Checks the headers of one kind of request.
+    /// - Parameter place: of the headers.
+    func check(headers: [HeaderDraft], of http: HTTPDraft, in located: Located<DestinationDraft>, at place: Place) {
+        let isSigned = located.found["sign"] != nil && http.signature.scheme == .aws4
+        var written: Set<String> = []
+        if located.found["auth.oauth2"] != nil || isSigned { written.insert("authorization") }
+        if isSigned { written.formUnion(["x-amz-date", "x-amz-content-sha256", "x-amz-security-token"]) }
+        for header in headers where written.contains(header.name.lowercased()) {
             diagnostics.error(
-                at: located.place(of: "headers"), "the header Authorization is set twice",
-                hint: "remove it, or \"auth\" or \"sign\"")
+                at: place, "the header \(header.name) is set twice",
+                hint: "remove it: \"\(isSigned ? "sign" : "auth")\" writes it")
         }
     }
 

@@ -9,6 +9,7 @@ extension Configuration {
         case hour
         case time
         case host
+        case destination
         case random
     }
 }

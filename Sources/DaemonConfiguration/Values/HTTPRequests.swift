@@ -81,12 +81,17 @@ struct HTTPRequests {
     private static func drafts(_ located: Located<DestinationDraft>, _ diagnostics: Diagnostics) -> [DestinationDraft] {
         var whole = located.draft
         whole.rules.condition = .always
+        let keys = AuthenticationKeys(diagnostics: diagnostics)
+        keys.check(headers: whole.http.headers, of: whole.http, in: located, at: located.place(of: "headers"))
         guard !whole.requests.isEmpty else { return [whole] }
         var all: Int?
         return whole.requests.enumerated().map { number, node in
             var draft = whole
             let found = Section.request.read(
                 node, named: "request \(number + 1) of \(quoted(located.name))", into: &draft, diagnostics)
+            if let headers = found["headers"]?.value {
+                keys.check(headers: draft.http.headers, of: draft.http, in: located, at: headers.place)
+            }
             var seen: Set<String> = []
             for header in found["headers"] == nil ? [] : draft.http.headers
             where !seen.insert(header.name.lowercased()).inserted {

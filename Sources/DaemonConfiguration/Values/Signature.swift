@@ -18,7 +18,7 @@ extension Configuration.HTTP {
 
         /// ES256 with a private key in PEM.
         package struct CloudKit: Sendable, Equatable {
-            package var keyID: String
+            package var keyID: ConcealedText
             package var key: ConcealedText
         }
 
@@ -51,7 +51,7 @@ extension Configuration.HTTP {
         var secrets: [String] {
             switch self {
             case .hmac(let hmac): hmac.key.secrets
-            case .cloudkit(let cloudkit): cloudkit.key.secrets
+            case .cloudkit(let cloudkit): cloudkit.keyID.secrets + cloudkit.key.secrets
             case .aws4(let aws):
                 (aws.keys?.id.secrets ?? []) + (aws.keys?.key.secrets ?? []) + (aws.keys?.sessionToken?.secrets ?? [])
             }

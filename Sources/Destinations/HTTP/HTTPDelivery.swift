@@ -10,6 +10,9 @@ final class HTTPDelivery {
     /// The result of each request; nil: not known yet.
     private var settlements: [DeliveryClaim.Settlement?]
     private var next = 0
+    /// Requests to send once more.
+    private var returned: [Int] = []
+    private var sentTwice: Set<Int> = []
     private var underWay = 0
     /// The outcome for all unsent events, set by a response that concerns the whole service.
     private var halted: Outcome?
@@ -26,10 +29,24 @@ final class HTTPDelivery {
 
     /// The next request to send; nil: no more. Report the end of each with `finish`.
     func takeRequest() -> Int? {
-        guard halted == nil, next < settlements.count else { return nil }
+        guard halted == nil else { return nil }
+        if let number = returned.popLast() {
+            underWay += 1
+            return number
+        }
+        guard next < settlements.count else { return nil }
         defer { next += 1 }
         underWay += 1
         return next
+    }
+
+    /// Takes back a request whose credential was refused, to send it once more with another one.
+    /// - Returns: false: it has been sent twice, or nothing is sent any more. Report its end with `finish` then.
+    func takeBack(_ request: Int) -> Bool {
+        guard halted == nil, sentTwice.insert(request).inserted else { return false }
+        underWay -= 1
+        returned.append(request)
+        return true
     }
 
     /// The kind, the URL and the events of a request.
@@ -45,7 +62,7 @@ final class HTTPDelivery {
         settlements[request] = settlement
         underWay -= 1
         if haltsOthers && halted == nil { halted = settlement.outcome(at: 0) }
-        if underWay == 0 && (halted != nil || next == settlements.count) { settle() }
+        if underWay == 0 && (halted != nil || next == settlements.count && returned.isEmpty) { settle() }
     }
 
     /// Returns the unsent events for a retry, and settles.

@@ -222,13 +222,24 @@ package final class HTTPDestination: Destination {
         // A handle that followed a redirect was made for the redirect's target, so it is not reused.
         if transfer.redirects == 0 { idle[delivery.request(number).number].append(easy) }
         if !follow(easy, number, of: delivery, transfer) {
-            let (settlement, concernsService) = read(easy, completion.end, number, of: delivery, transfer.credential)
+            let result = read(easy, completion.end, number, of: delivery, transfer.credential)
+            let isResent = result.refusesCredential && replaceCredential(of: transfer) && delivery.takeBack(number)
             concurrency.ended(
                 completion.at, after: completion.at - transfer.since, underWay: places,
-                failed: concernsService || settlement.isRetry)
-            delivery.finish(number, settlement, haltsOthers: concernsService)
+                failed: !isResent && (result.concernsService || result.settlement.isRetry))
+            if isResent {
+                if !waiting.contains(where: { $0 === delivery }) { waiting.insert(delivery, at: 0) }
+            } else {
+                delivery.finish(number, result.settlement, haltsOthers: result.concernsService)
+            }
         }
         sendWhatMay()
+    }
+
+    /// - Returns: whether the request may be sent again, with another credential.
+    private func replaceCredential(of transfer: Transfer) -> Bool {
+        guard let used = transfer.credential else { return false }
+        return credentials?.mayReplace(used, at: clock.wallClock()) ?? false
     }
 
     /// Follows a redirect if the configuration allows it.
@@ -251,30 +262,27 @@ package final class HTTPDestination: Destination {
 
     private func read(
         _ easy: EasyHandle, _ end: HTTPTransferEnd, _ number: Int, of delivery: HTTPDelivery, _ credential: Credential?
-    ) -> (DeliveryClaim.Settlement, concernsService: Bool) {
+    ) -> (settlement: DeliveryClaim.Settlement, concernsService: Bool, refusesCredential: Bool) {
         let planned = delivery.request(number)
         let request = requests[planned.number]
         // A server that rejects a body may close the connection before it has read all of it. Its error status counts
         // if it arrived; a success status on a truncated transfer does not.
         if case .failed(let text) = end, easy.status < 300 {
-            return (.all(.retry(reason: "\(request.target.shown): \(Printable.line(text, limit: 200))")), true)
+            return (.all(.retry(reason: "\(request.target.shown): \(Printable.line(text, limit: 200))")), true, false)
         }
         let response = HTTPResponse(
             status: easy.status, retryAfter: easy.header("Retry-After"), location: easy.header("Location"),
             body: easy.responseBody)
         let secrets = request.secrets + (credential?.hidden ?? [])
         onAnswer?(response.status, response.excerpt(hiding: secrets))
-        if let credential, response.refusesCredential,
-            credentials?.mayReplace(credential, at: clock.wallClock()) == true
-        {
-            return (.all(.retry(reason: "HTTP \(response.status): the credential is obtained anew")), true)
-        }
         let reading = ResponseReading(
             response, wasCut: easy.responseWasCut || end != .responded, wallClock: clock.wallClock(),
             hiding: secrets,
             count: planned.events.count, rules: request.responseRules, messageIDs: { delivery.messageIDs(of: number) })
         let settlement = reading.settlement(by: request.responseRules)
-        return (settlement, response.concernsService || settlement.isHold)
+        // The rules may say that a 403 is about something else.
+        let refusesCredential = response.refusesCredential && (settlement.isHold || response.status == 400)
+        return (settlement, response.concernsService || settlement.isHold, refusesCredential)
     }
 }
 

@@ -102,6 +102,8 @@ package struct HTTPOptions: Sendable {
     package var maximumRedirects = 0
     /// Further text that an excerpt of a response must not show, besides header values and parts of the URL.
     package var secrets: [String] = []
+    /// The destination's name, for values of the batch.
+    package var destination = ""
     /// The batch's values in the URL, then those in the headers.
     package var batchValues: [BatchValue] = []
     /// The events' envelopes hold the text around the events in the body.

@@ -55,6 +55,7 @@ struct CurlCommand: Equatable {
             throw Unreadable(description: "the command needs one URL, and has \(urls.count)")
         }
         self.url = url.contains("://") ? url : "http://\(url)"
+        takeCredentials()
         if isGet, !data.isEmpty {
             self.url += (self.url.contains("?") ? "&" : "?") + data.joined(separator: "&")
             data = []
@@ -64,6 +65,15 @@ struct CurlCommand: Equatable {
         if let file = data.first, file.hasPrefix("@") {
             throw Unreadable(description: "the body is in the file \(file.dropFirst()): put its text into the command")
         }
+    }
+
+    /// User and password may be part of the URL.
+    private mutating func takeCredentials() {
+        guard let start = url.firstRange(of: "://")?.upperBound else { return }
+        let authority = url[start...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        guard let at = authority.lastIndex(of: "@") else { return }
+        user = user ?? String(authority[..<at])
+        url.removeSubrange(start...at)
     }
 
     /// `--name=value` and `-Xvalue` hold their values.

@@ -81,7 +81,7 @@ struct PresetDraft {
                 let scheme = word.count < header.value.count ? "\(word) " : ""
                 let value = scheme + setting("token", "the credential in the header \(header.name)")
                 return "\(header.name): \(quoted(value))"
-            case let name where isSecret(name):
+            case let name where Self.secretWords.contains(where: name.contains):
                 return "\(header.name): \(quoted(setting(name, "the value of the header \(header.name)")))"
             default: return "\(header.name): \(quoted(header.value))"
             }
@@ -149,7 +149,18 @@ struct PresetDraft {
         if value.isObject, !value.children.isEmpty {
             return ["\(key(name)):"] + members(of: value, bytes).map { "  " + $0 }
         }
-        return ["\(key(name)): \(String(decoding: bytes[value.range], as: UTF8.self))"]
+        if case .array(let items) = value.value, items.contains(where: \.isObject) {
+            return ["\(key(name)):"]
+                + items.flatMap { item in
+                    let lines = item.isObject ? members(of: item, bytes) : [Self.text(of: item, bytes)]
+                    return lines.enumerated().map { ($0 == 0 ? "  - " : "    ") + $1 }
+                }
+        }
+        return ["\(key(name)): \(Self.text(of: value, bytes))"]
+    }
+
+    private static func text(of value: JSONDocument, _ bytes: [UInt8]) -> String {
+        String(decoding: bytes[value.range], as: UTF8.self)
     }
 
     private mutating func meaning(of name: String, _ value: JSONDocument, _ bytes: [UInt8]) -> String? {
@@ -205,10 +216,12 @@ struct PresetDraft {
 
     private func isSecret(_ name: String) -> Bool {
         let plain = Self.plain(name)
-        return ["token", "secret", "password", "apikey", "writekey", "licensekey", "accesskey"].contains {
-            plain.hasSuffix($0)
-        } || plain == "key" || plain == "xapikey"
+        return ["token", "secret", "password", "passwd", "apikey", "writekey", "licensekey", "accesskey", "signature"]
+            .contains { plain.hasSuffix($0) } || ["key", "auth", "sig", "pwd", "pass"].contains(plain)
     }
+
+    /// A header whose name holds one of these is likely to hold a credential.
+    private static let secretWords = ["key", "token", "secret", "auth", "cookie", "signature", "password"]
 
     /// The placeholder of a secret setting, which is added if it is new.
     private mutating func setting(_ name: String, _ summary: String) -> String {

@@ -24,6 +24,7 @@ import Testing
     ) throws -> [RequestPlan.Request] {
         var options = HTTPOptions(url: url.replacing("~", with: "\u{1}"), version: "1")
         options.batchValues = values
+        options.destination = "out"
         change(&options)
         return RequestPlan(batch, try HTTPRequest.all(options), at: 0).requests
     }
@@ -31,7 +32,7 @@ import Testing
     @Test(arguments: [
         (BatchValue.id, "00000000000000001234"), (.position, "00000000000000001234"),
         (.lastPosition, "00000000000000001235"), (.count, "2"), (.date, "2026-01-31"), (.hour, "11"),
-        (.time, "20260131T115959.123456789Z"), (.host, HostName.current),
+        (.time, "20260131T115959.123456789Z"), (.host, HostName.current), (.destination, "out"),
     ])
     func `a value describes the events of the request`(value: BatchValue, expected: String) throws {
         let request = try #require(requests(batch(["{}", "{}"]), "http://h/a/~.gz?x=~", [value, .count]).first)
@@ -85,6 +86,22 @@ import Testing
         let all = try requests(batch, "http://h/\u{0}/~/~", [.count, .position])
         #expect(
             all.map(\.url) == ["http://h/ada/2/00000000000000001234", "http://h/bob/1/00000000000000001235"])
+        // A later request may begin with the same event, and have fewer behind it.
+        #expect(
+            try requests(batch, "http://h/\u{0}/~", [.id]).map(\.url) == [
+                "http://h/ada/00000000000000001234-00000000000000001236-2",
+                "http://h/bob/00000000000000001235-00000000000000001235-1",
+            ])
+    }
+
+    @Test func `the parts of one event have names of their own`() throws {
+        var batch = batch(["{}", "{}"])
+        batch.events[1].position = batch.events[0].position
+        batch.events[1].part = 1
+        let urls = try requests(batch, "http://h/~", [.id]) { $0.format = .single }.map(\.url)
+        #expect(Set(urls).count == 2, "\(urls)")
+        batch.livePosition = 2000
+        #expect(try Set(requests(batch, "http://h/~", [.id]) { $0.format = .single }.map(\.url)).count == 2)
     }
 
     @Test(arguments: ["http://~/", "http://h~/", "~://h/", "unix:/run/~.sock"])

@@ -59,8 +59,9 @@ package struct AWSCredentialChain: CredentialProvider {
         return .send(request) { answer throws(CredentialError) in
             guard answer.isSuccess else {
                 let cause = XMLText.element("Code", of: answer.text) ?? "HTTP \(answer.status)"
-                throw CredentialError(
-                    "AWS STS refused the role: \(cause)", isRefusal: (400..<500).contains(answer.status))
+                let mayPass =
+                    cause.hasPrefix("Throttl") || cause == "IDPCommunicationError" || cause == "RequestExpired"
+                throw CredentialError("AWS STS refused the role: \(cause)", isRefusal: answer.isRefusal && !mayPass)
             }
             let fields = Dictionary(
                 uniqueKeysWithValues: ["AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"].map {
@@ -169,9 +170,7 @@ package struct AWSCredentialChain: CredentialProvider {
         _ source: String, _ answer: CredentialAnswer
     ) throws(CredentialError) -> Credential {
         guard answer.isSuccess else {
-            throw CredentialError(
-                "\(source): HTTP \(answer.status)",
-                isRefusal: (400..<500).contains(answer.status) && answer.status != 429)
+            throw CredentialError("\(source): HTTP \(answer.status)", isRefusal: answer.isRefusal)
         }
         guard let fields = try? JSONDecoder().decode(Answer.self, from: Data(answer.body)) else {
             throw CredentialError("\(source): the answer is no JSON object")
@@ -193,7 +192,7 @@ package struct AWSCredentialChain: CredentialProvider {
 extension AWSKeys {
     /// Keys that can be sent in a header field.
     fileprivate func checked(_ source: String) throws(CredentialError) -> AWSKeys {
-        guard (id + (sessionToken ?? "")).utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard areSendable else {
             throw CredentialError("\(source): the keys hold characters that no key has", isRefusal: true)
         }
         return self

@@ -37,6 +37,9 @@ package struct AWSKeys: Sendable, Equatable {
         self.secretKey = secretKey
         self.sessionToken = sessionToken
     }
+
+    /// Whether what is sent in header fields holds only visible characters.
+    var areSendable: Bool { (id + (sessionToken ?? "")).utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } }
 }
 
 /// Obtains a credential, with as many requests as that takes. Any thread.
@@ -93,5 +96,7 @@ package struct CredentialAnswer: Sendable {
     package var body: [UInt8]
 
     var isSuccess: Bool { (200..<300).contains(status) }
+    /// An operator must act.
+    var isRefusal: Bool { (400..<500).contains(status) && status != 408 && status != 429 }
     var text: String { String(decoding: body, as: UTF8.self) }
 }

@@ -11,6 +11,9 @@ struct CredentialKeeper {
     /// A refused request makes a credential suspect only if it is older.
     private static let youth: Int64 = 30 * 1_000_000_000
 
+    private static let hasEnded = CredentialError(
+        "the credential that was obtained has already ended; check this machine's clock")
+
     enum State {
         case ready(Credential)
         /// An answer is on its way. Ask again after it.
@@ -61,7 +64,7 @@ struct CredentialKeeper {
         do throws(CredentialError) {
             try begin(at: now)
             if let credential = usable(at: now) { return .ready(credential) }
-            return attempt == nil ? .failed(CredentialError("the credential has already ended")) : .waiting
+            return attempt == nil ? .failed(Self.hasEnded) : .waiting
         } catch {
             return .failed(shown(error))
         }
@@ -132,6 +135,8 @@ struct CredentialKeeper {
             }
             guard !easy.responseWasCut else { throw CredentialError("the answer with the credential is too long") }
             try take(try attempt.then(CredentialAnswer(status: easy.status, body: easy.responseBody)), at: now)
+            // Otherwise it would be asked for again at once, for ever.
+            guard self.attempt != nil || usable(at: now) != nil else { throw Self.hasEnded }
             return .success(())
         } catch {
             return .failure(shown(error))

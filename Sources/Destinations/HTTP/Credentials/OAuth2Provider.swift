@@ -251,7 +251,7 @@ package final class OAuth2Provider: CredentialProvider {
             }
             throw CredentialError(
                 "no access token: \(cause)",
-                isRefusal: (400..<500).contains(answer.status) && ![408, 429].contains(answer.status))
+                isRefusal: answer.isRefusal)
         }
         guard let fields = try? JSONDecoder().decode(Answer.self, from: Data(answer.body)), !fields.token.isEmpty,
             fields.token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
@@ -259,8 +259,9 @@ package final class OAuth2Provider: CredentialProvider {
         if let token = fields.refreshToken, !token.isEmpty {
             refreshToken.withLock { current in if current != nil { current = token } }
         }
-        guard let seconds = fields.lifetime else { return Credential(.bearer(fields.token)) }
-        let lifetime = min(max(seconds, 0), Self.longestLifetime) * 1_000_000_000
+        // Some services say 0 for a token that does not end.
+        guard let seconds = fields.lifetime, seconds > 0 else { return Credential(.bearer(fields.token)) }
+        let lifetime = min(seconds, Self.longestLifetime) * 1_000_000_000
         return Credential(.bearer(fields.token), expires: time.saturatingAdd(lifetime))
     }
 }

@@ -5,8 +5,10 @@ import Platform
 /// A value of the events of one request, for its URL and headers. All but `random` are the same for each attempt with
 /// the same first event, so that an object with such a name replaces the one of an earlier attempt.
 package enum BatchValue: Sendable {
-    /// The first event's position. Events that are delivered again on purpose (a replay, dead letters) have a name of
-    /// their own, because they may be fewer than those that have the position's name already.
+    /// The position of the first event, and its part if it is not the first one of its position. If a batch may need
+    /// several requests, the last position and the count are added: then a request may be repeated with other events
+    /// behind the same first one. Events that are delivered again on purpose (a replay, dead letters) have names of
+    /// their own, because they may be fewer than those of the request that had the name first.
     case id
     /// Positions in the journal, with 20 digits, so that texts sort as numbers do.
     case position, lastPosition
@@ -15,19 +17,24 @@ package enum BatchValue: Sendable {
     case date, hour, time
     /// The name of this machine.
     case host
+    /// The destination's name in the configuration.
+    case destination
     /// 16 hexadecimal digits, new for each attempt.
     case random
 
     /// - Parameters:
     ///   - places: indices in the batch; not empty.
-    func text(of places: [Int], in batch: borrowing OutboundBatch) -> String {
+    ///   - isSplit: a batch may need several requests.
+    func text(of places: [Int], in batch: borrowing OutboundBatch, _ destination: String, isSplit: Bool) -> String {
         let first = batch.events[places[0]]
         let last = batch.events[places[places.count - 1]]
         switch self {
         case .id:
-            let position = Self.digits(first.position)
-            guard batch.livePosition != nil else { return position }
-            return "\(position)-again-\(Self.digits(last.position))-\(places.count)"
+            let isAgain = batch.livePosition != nil
+            return Self.digits(first.position) + (isAgain ? "-again" : "")
+                + (isAgain || isSplit ? "-\(Self.digits(last.position))-\(places.count)" : "")
+                + (first.part > 0 ? "-part\(first.part)" : "")
+        case .destination: return destination
         case .position: return Self.digits(first.position)
         case .lastPosition: return Self.digits(last.position)
         case .count: return "\(places.count)"

@@ -168,6 +168,7 @@ struct HTTPRequest {
     var checks: Bool { options.check != nil || options.format == .text }
     var hasBody: Bool { options.hasBody }
     var batchValues: [BatchValue] { options.batchValues }
+    var destination: String { options.destination }
     /// URL and headers are not the same for all requests.
     var varies: Bool { isAddressed || isSigned || !batchValues.isEmpty }
     /// The events of one batch may need several requests.

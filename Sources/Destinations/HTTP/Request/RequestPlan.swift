@@ -68,10 +68,12 @@ struct RequestPlan {
 
     /// Values of the batch are known only when each request has its events.
     private mutating func fillBatchValues(_ kinds: [HTTPRequest]) {
+        let isSplit = kinds.count > 1 || kinds.contains(where: \.isSplit)
         for number in requests.indices {
             let names = kinds[requests[number].number].batchValues
             if names.isEmpty { continue }
-            var values = names.map { $0.text(of: requests[number].events, in: batch) }[...]
+            let events = requests[number].events
+            var values = names.map { $0.text(of: events, in: batch, kinds[0].destination, isSplit: isSplit) }[...]
             requests[number].url = RequestText.fill(requests[number].url, &values, encoded: true)
             requests[number].headers = requests[number].headers.map { RequestText.fill($0, &values, encoded: false) }
         }

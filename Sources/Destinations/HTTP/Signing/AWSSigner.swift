@@ -50,7 +50,10 @@ package struct AWSSigner: RequestSigner {
         return added
     }
 
-    package func check() {}
+    package func check() throws {
+        guard let keys, !keys.areSendable else { return }
+        throw CredentialError("the key's id or the session token holds a character that no key has")
+    }
 
     /// S3 does not ask for the body's hash if TLS protects it. Hashing it takes a third of the CPU time of a request.
     private func hash(of request: UnsignedRequest) -> String {

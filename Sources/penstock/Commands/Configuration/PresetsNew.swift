@@ -53,7 +53,7 @@ struct PresetsNew: ParsableCommand {
             throw ReportedError("\(path.path) cannot be written: \(error.localizedDescription)")
         }
         print("wrote \(path.path)")
-        print(
-            "next: edit it, and add a destination with preset: \(name); then penstock explain EVENT shows the request")
+        print("next: edit it (see that no credential is left), and add a destination with preset: \(name);")
+        print("then penstock explain EVENT shows the request")
     }
 }

@@ -49,7 +49,7 @@ import Testing
     @Test(
         arguments: [
             (#"{"access_token":"t","expires_in":3600}"#, 3600), (#"{"access_token":"t","expires_in":"60"}"#, 60),
-            (#"{"access_token":"t","expires_in":1.5}"#, 1), (#"{"access_token":"t","expires_in":-5}"#, 0),
+            (#"{"access_token":"t","expires_in":1.5}"#, 1), (#"{"access_token":"t","expires_in":-5}"#, nil),
             (#"{"access_token":"t","expires_in":9223372036854775807}"#, 365 * 86_400),
             (#"{"access_token":"t","expires_in":1e300}"#, 365 * 86_400), (#"{"access_token":"t"}"#, nil),
         ] as [(String, Int64?)])
