@@ -49,8 +49,8 @@ package final class TrialDelivery {
     package init(_ http: Configuration.HTTP) throws {
         engine = try HTTPEngine()
         destination = try HTTPDestination(HTTPOptions(http, inFlight: 1...1, of: "penstock-test"), engine: engine)
-        // A credential may have to be obtained first.
-        timeout = http.timeout + http.timeout + http.timeout
+        // A credential may have to be obtained first, with up to three requests.
+        timeout = http.timeout * 4
         engine.start()
         destination.attach { [bell] in bell.ring() }
         do {

@@ -19,10 +19,7 @@ package struct Kind<Value: Sendable>: Sendable {
     }
 
     /// The description of the values. It is made when it is asked for: that of destinations reads every preset.
-    package var type: FieldShape {
-        get { shape() }
-        set { shape = { newValue } }
-    }
+    package var type: FieldShape { shape() }
 
     package mutating func describe(_ shape: @escaping @Sendable () -> FieldShape) { self.shape = shape }
 

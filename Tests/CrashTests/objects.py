@@ -7,7 +7,6 @@ an object without an answer, or refuse it for a moment.
 import gzip
 import hashlib
 import hmac
-import http.server
 import random
 import threading
 import time
@@ -16,6 +15,7 @@ import urllib.parse
 import sinks
 from daemon import Daemon, Failure, eventually
 from ledger import Tally
+from service import Handler, Service
 
 SHORT, LONG = 12, 200
 KEY_ID, KEY, REGION, BUCKET = "penstock", "wJalrXUtnFEMI/K7MDENG", "eu-central-1", "events"
@@ -61,12 +61,9 @@ class Store:
         self._lock = threading.Lock()
         store = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
+        class Storing(Handler):
             def do_PUT(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.body()
                 store.check(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
                 chance = 1 if store.is_reliable else store.random.random()
                 if chance < 0.05:
@@ -80,24 +77,8 @@ class Store:
                     time.sleep(store.random.uniform(0, 0.05))
                 self.answer(200)
 
-            def answer(self, status):
-                self.send_response(status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                # The client was killed.
-                pass
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._service = Service(Storing)
+        self.url = self._service.url
 
     def check(self, target, headers, body):
         path, _, query = target.partition("?")
@@ -122,8 +103,7 @@ class Store:
         return tally
 
     def close(self):
-        self._server.shutdown()
-        self._server.server_close()
+        self._service.close()
 
 
 def object_store(trial):

@@ -1,11 +1,11 @@
 """The destinations: an HTTP service, files and a database, and the events that they hold in the end."""
 
 import gzip
-import http.server
 import sqlite3
 import threading
 
 from ledger import ID, Tally, Verdict, message_id
+from service import Handler, Service
 
 # Each destination gets every event. `picky` rejects some.
 DESTINATIONS = """
@@ -50,34 +50,18 @@ class Receiver:
         self._lock = threading.Lock()
         receiver = self
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
+        class Receiving(Handler):
             def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = self.body()
                 answer = receiver.refusal or 200
                 if self.path == "/picky":
                     answer = receiver.pick(body)
                 elif answer == 200:
                     receiver.take(body, self.headers["Life"])
-                self.send_response(answer)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                self.answer(answer)
 
-            def log_message(self, *_):
-                pass
-
-        class Server(http.server.ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, *_):
-                # The client was killed.
-                pass
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_port}/"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._service = Service(Receiving)
+        self.url = f"{self._service.url}/"
 
     def pick(self, body):
         """Accepts or rejects a batch."""
@@ -101,8 +85,7 @@ class Receiver:
                 self.tally.add(client, number)
 
     def close(self):
-        self._server.shutdown()
-        self._server.server_close()
+        self._service.close()
 
 
 def in_files(directory, name):

@@ -72,8 +72,8 @@ extension Section where Target == DestinationDraft {
             "where the client's id and secret are sent: in a header or in the body"),
         Field(
             "refresh_token", \.http.authorization.refreshToken, .secretReference, default: "none",
-            "the refresh token, as !secret NAME; if the service gives a new one with each access token, it is kept only"
-                + " until the daemon stops"),
+            "the refresh token, as !secret NAME; if the service gives a new one with each access token, it is kept in"
+                + " memory only, until the daemon stops or a reload changes the destination"),
         Field("scope", \.http.authorization.scope, .word("text"), default: "none", "what the token is for"),
         Field("issuer", \.http.authorization.issuer, .word("text"), default: "none", "for jwt: who asks (iss)"),
         Field(

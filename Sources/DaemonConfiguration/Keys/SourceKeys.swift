@@ -126,11 +126,13 @@ extension Section where Target == SourceDraft {
 extension Kind where Value == [Located<SourceDraft>] {
     static var sources: Kind {
         var kind = readSources
-        kind.type = .map(
-            of: .variants(
-                SourceKind.allCases.map {
-                    Variant(keys: $0.keys, shared: Section.source($0).describe(SourceDraft()))
-                }))
+        kind.describe {
+            .map(
+                of: .variants(
+                    SourceKind.allCases.map {
+                        Variant(keys: $0.keys, shared: Section.source($0).describe(SourceDraft()))
+                    }))
+        }
         return kind
     }
 

@@ -1,6 +1,6 @@
 /// What proves the sender to a service, often for a limited time. Never shown.
 package struct Credential: Sendable {
-    package enum Proof: Sendable {
+    package enum Proof: Sendable, Equatable {
         case aws(AWSKeys)
         /// The value of an `Authorization` field after the word `Bearer` (RFC 6750).
         case bearer(String)
@@ -79,7 +79,7 @@ package struct CredentialRequest: Sendable {
     package var url: String
     package var headers: [HTTPOptions.Header] = []
     package var body: [UInt8] = []
-    /// A service of this machine, which is never asked through a proxy, and answers at once or not at all.
+    /// A service of this machine, which is never asked through a proxy.
     package var isLocal = false
 
     /// The fields of a form (application/x-www-form-urlencoded).

@@ -148,7 +148,7 @@ struct CredentialKeeper {
     mutating func mayReplace(_ used: Credential, at now: Int64) -> Bool {
         guard let held else { return true }
         // It has been replaced meanwhile.
-        guard held.credential.proof.isSame(as: used.proof) else { return true }
+        guard held.credential.proof == used.proof else { return true }
         guard isPast(held.since, by: Self.youth, at: now) else { return false }
         self.held = nil
         return true
@@ -162,15 +162,5 @@ struct CredentialKeeper {
     private func shown(_ error: CredentialError) -> CredentialError {
         let text = HTTPResponse(status: 0, body: Array(error.description.utf8)).excerpt(hiding: secrets)
         return CredentialError(text, isRefusal: error.isRefusal)
-    }
-}
-
-extension Credential.Proof {
-    fileprivate func isSame(as other: Self) -> Bool {
-        switch (self, other) {
-        case (.aws(let one), .aws(let two)): one == two
-        case (.bearer(let one), .bearer(let two)): one == two
-        default: false
-        }
     }
 }

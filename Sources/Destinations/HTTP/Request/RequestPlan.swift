@@ -68,6 +68,7 @@ struct RequestPlan {
 
     /// Values of the batch are known only when each request has its events.
     private mutating func fillBatchValues(_ kinds: [HTTPRequest]) {
+        guard kinds.contains(where: { !$0.batchValues.isEmpty }) else { return }
         let isSplit = kinds.count > 1 || kinds.contains(where: \.isSplit)
         for number in requests.indices {
             let names = kinds[requests[number].number].batchValues

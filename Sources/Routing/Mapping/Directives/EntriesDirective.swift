@@ -19,42 +19,21 @@ private struct EntriesNode: MappingNode {
     let scope: Int
 
     func write(_ scope: borrowing MappingScope, to output: inout [UInt8]) -> Bool {
-        var json = scope.run.takeBuffer()
         var pair = scope.run.takeBuffer()
-        var members = scope.run.takeMembers()
-        defer {
-            scope.run.giveBack(&json)
-            scope.run.giveBack(&pair)
-            scope.run.giveBack(&members)
-        }
-        guard scope.readJSON(object, into: &json) == .object else { return false }
-        // Remove duplicate names first: the last member counts, and the shape runs for it only.
-        members.add(0..<json.count, of: json.span, owner: 0, replaces: true)
-        json.removeAll(keepingCapacity: true)
-        members.write(to: &json)
-        let start = output.count
-        output.append(UInt8(ascii: "["))
-        var cursor = ObjectCursor(0..<json.count)
-        while let member = cursor.next(in: json.span), scope.run.allows(output.count - start) {
-            guard let value = member.value.json else { continue }
+        defer { scope.run.giveBack(&pair) }
+        return scope.writeMembers(of: object, in: ("[", "]"), to: &output) { name, value, output in
             pair.removeAll(keepingCapacity: true)
             pair += Self.key
-            pair.append(contentsOf: json.span.extracting(member.key.range))
+            pair.append(contentsOf: name)
             pair += Self.value
-            pair.append(contentsOf: json.span.extracting(value))
+            pair.append(contentsOf: value)
             pair.append(UInt8(ascii: "}"))
-            let mark = output.count
-            if mark > start + 1 { output.append(UInt8(ascii: ",")) }
             guard let shape else {
                 output += pair
-                continue
+                return true
             }
-            if !scope.write(shape, inner: self.scope, pair.span, to: &output) {
-                output.removeLast(output.count - mark)
-            }
+            return scope.write(shape, inner: self.scope, pair.span, to: &output)
         }
-        output.append(UInt8(ascii: "]"))
-        return true
     }
 
     private static let key = Array(#"{"key":""#.utf8)
