@@ -76,7 +76,7 @@ torture_packages := $(install_packages) python3 xfsprogs e2fsprogs strace util-l
 # SDKs of other vendors come from the Python package index.
 test_packages := $(run_packages) $(install_packages) $(torture_packages) $(plugin_packages) \
 	$(deb_packages) $(rpm_packages) apparmor \
-	nginx-light wrk clickhouse-server postgresql nats-server redis-server mosquitto openssl zstd systemd \
+	nginx-light wrk clickhouse-server influxdb postgresql nats-server redis-server mosquitto openssl zstd systemd \
 	systemd-journal-remote dbus libnss-systemd bsdutils python3-jsonschema python3-yaml groff-base man-db \
 	curl socat golang-go nodejs python3-venv prometheus python3-prometheus-client chromium
 
@@ -123,7 +123,7 @@ run: setup-run
 	@Tests/Demo/run
 
 # `swift test` waits until nobody holds the tests' output open. After a crash of theirs, that is for ever.
-run_tests := NO_COLOR=1 Tests/Support/supervise 2100 .build/debug/penstockPackageTests.xctest --testing-library swift-testing
+run_tests := Tests/Support/run-tests 1200 .build/debug/penstockPackageTests.xctest
 
 # The end-to-end tests start the programs and load the plugins that the first command builds.
 test: setup-test
