@@ -83,7 +83,7 @@ public final class Analytics: EventSending {
         scope = SharedScope(
             AnalyticsScope(
                 userID: Self.nonEmpty(userID), anonymousID: anonymousID,
-                automatic: options.automaticContext.members(application: options.application)), isForOneUser: false)
+                automatic: options.automaticContext.members(application: options.application)))
         for provider in providers { add(provider) }
         if anonymousID != kept { keep(anonymousID: anonymousID) }
     }
@@ -108,7 +108,7 @@ public final class Analytics: EventSending {
         isScoped = true
         messageIDs = other.messageIDs
         pipeline = other.pipeline
-        self.scope = SharedScope(scope, isForOneUser: true)
+        self.scope = SharedScope(scope)
     }
 
     /// Returns an `Analytics` for the events of one user, for a server whose requests belong to different users. It
@@ -152,10 +152,11 @@ public final class Analytics: EventSending {
         name: () -> String, source: () -> (any AnalyticsEvent)? = { nil },
         _ members: (JSONWriter) throws -> Void
     ) {
-        let route = pipeline.route
+        let (route, recorder) = pipeline.take()
+        defer { pipeline.putBack(recorder) }
         guard pipeline.isWanted(category, route) else { return }
         let process = CurrentProcess.id
-        let fragments = scope.fragments(process: process)
+        let fragments = scope.fragments(process: process, &recorder.fragments)
         guard !fragments.identity.isEmpty else {
             return pipeline.fail(
                 .invalid, event: name(), details,
@@ -163,8 +164,8 @@ public final class Analytics: EventSending {
                     + "pass one to scoped(toUser:anonymousID:)"
             )
         }
-        let writer = pipeline.takeWriter(maximumSize: options.maximumEventSize)
-        defer { pipeline.putBack(writer) }
+        let writer = recorder.writer
+        writer.builder.maximumSize = options.maximumEventSize
         writer.builder.text.append("{\"type\":\"")
         writer.builder.text.append(kind.text)
         writer.builder.text.append("\",")
@@ -197,7 +198,12 @@ public final class Analytics: EventSending {
         let end = text.bytes.count
         text.append(",\"timestamp\":")
         // Without a timestamp, the daemon uses the time at which it receives the event.
-        if !now.write(to: &text, depth: 0) { text.bytes.removeSubrange(end...) }
+        text.append(byte: "\"")
+        if recorder.timestamps.append(now, to: &text) {
+            text.append(byte: "\"")
+        } else {
+            text.bytes.removeSubrange(end...)
+        }
         text.bytes.append(contentsOf: fragments.identity)
         let traceID = options.traceID?()
         if fragments.hasContext || details.timing != nil || traceID != nil {

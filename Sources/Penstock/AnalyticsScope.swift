@@ -94,12 +94,10 @@ final class Fragments: Sendable {
 /// A scope that many threads read and few change.
 final class SharedScope: Sendable {
     private let scope: Mutex<AnalyticsScope>
-    private let written: ReadMostly<Fragments>
+    private let written: VersionedValue<Fragments>
 
-    /// - Parameter isForOneUser: true if few threads use the scope at once. Then one copy of the fragments is enough.
-    init(_ scope: AnalyticsScope, isForOneUser: Bool) {
-        written = ReadMostly(
-            scope.makeFragments(process: CurrentProcess.id), copies: isForOneUser ? 1 : ThreadStripe.count)
+    init(_ scope: AnalyticsScope) {
+        written = VersionedValue(scope.makeFragments(process: CurrentProcess.id))
         self.scope = Mutex(scope)
     }
 
@@ -108,15 +106,16 @@ final class SharedScope: Sendable {
     func change<Result: Sendable>(_ change: (inout AnalyticsScope) -> Result) -> Result {
         scope.withLock { scope in
             let result = change(&scope)
-            written.change { $0 = scope.makeFragments(process: CurrentProcess.id) }
+            written.replace(by: scope.makeFragments(process: CurrentProcess.id))
             return result
         }
     }
 
-    func fragments(process: Int32) -> Fragments {
-        let fragments = written.value
+    /// Returns what the events of this scope share. `kept` is what the thread used last, of any scope.
+    func fragments(process: Int32, _ kept: inout VersionedValue<Fragments>.Kept?) -> Fragments {
+        let fragments = written.read(&kept)
         if fragments.process == process { return fragments }
         change { _ in }
-        return written.value
+        return written.read(&kept)
     }
 }

@@ -38,21 +38,24 @@ final class EventPipeline: Sendable {
     }
 
     let diagnostics: DiagnosticsHandler
-    private let shared: ReadMostly<Route>
     private let gate: ConsentGate
     private let counters = Counters()
-    private let writers = WriterPool()
+    private let recorders: RecorderPool
 
     init(consent: Consent, heldEvents: Int, diagnostics: DiagnosticsHandler) {
         self.diagnostics = diagnostics
         gate = ConsentGate(consent, capacity: heldEvents)
-        shared = ReadMostly(Route(providers: [], middleware: [], isGateOpen: consent == .on))
+        recorders = RecorderPool(Route(providers: [], middleware: [], isGateOpen: consent == .on))
     }
 
     // MARK: Events
 
-    /// The current route.
-    var route: Route { shared.value }
+    /// Takes the current route, and a recorder for one event.
+    func take() -> (route: Route, recorder: Recorder) { recorders.take() }
+
+    func putBack(_ recorder: Recorder) { recorders.putBack(recorder) }
+
+    private var route: Route { recorders.route }
 
     /// Returns whether an event of this category may be recorded or held. If not, counts it as discarded.
     func isWanted(_ category: ConsentCategory, _ route: Route) -> Bool {
@@ -86,13 +89,14 @@ final class EventPipeline: Sendable {
 
     private func deliver(_ event: RecordedEvent, to providers: [RegisteredProvider]) {
         counters.recorded.add(1, ordering: .relaxed)
-        for registered in providers where registered.isEnabled {
-            guard !registered.middleware.isEmpty else {
-                registered.provider.record(event)
+        // By index: a copy of a registered provider costs several reference counts.
+        for index in providers.indices where providers[index].isEnabled {
+            guard !providers[index].middleware.isEmpty else {
+                providers[index].provider.record(event)
                 continue
             }
             var own = event
-            if registered.middleware.allSatisfy({ $0.process(&own) }) { registered.provider.record(own) }
+            if providers[index].middleware.allSatisfy({ $0.process(&own) }) { providers[index].provider.record(own) }
         }
     }
 
@@ -141,17 +145,17 @@ final class EventPipeline: Sendable {
     var middleware: [Analytics.Middleware] { route.middleware }
 
     func setMiddleware(_ middleware: [Analytics.Middleware]) {
-        shared.change { $0 = Route(providers: $0.providers, middleware: middleware, isGateOpen: $0.isGateOpen) }
+        recorders.changeRoute { $0 = Route(providers: $0.providers, middleware: middleware, isGateOpen: $0.isGateOpen) }
     }
 
     func append(_ middleware: Analytics.Middleware) {
-        shared.change {
+        recorders.changeRoute {
             $0 = Route(providers: $0.providers, middleware: $0.middleware + [middleware], isGateOpen: $0.isGateOpen)
         }
     }
 
     func changeProviders<Result: Sendable>(_ change: (inout [RegisteredProvider]) -> Result) -> Result {
-        shared.change { route in
+        recorders.changeRoute { route in
             var providers = route.providers
             defer { route = Route(providers: providers, middleware: route.middleware, isGateOpen: route.isGateOpen) }
             return change(&providers)
@@ -159,18 +163,8 @@ final class EventPipeline: Sendable {
     }
 
     private func setRoute(isGateOpen: Bool) {
-        shared.change { $0 = Route(providers: $0.providers, middleware: $0.middleware, isGateOpen: isGateOpen) }
+        recorders.changeRoute { $0 = Route(providers: $0.providers, middleware: $0.middleware, isGateOpen: isGateOpen) }
     }
-
-    // MARK: Writers
-
-    func takeWriter(maximumSize: Int) -> JSONWriter {
-        let writer = writers.take()
-        writer.builder.maximumSize = maximumSize
-        return writer
-    }
-
-    func putBack(_ writer: JSONWriter) { writers.putBack(writer) }
 
     private func isPowerOfTen(_ number: Int) -> Bool {
         var number = number

@@ -29,14 +29,33 @@ final class MessageIDGenerator: Sendable {
         let low = 0x8000_0000_0000_0000 | Self.mix(seed.1 ^ process &+ number) >> 2
         let start = text.bytes.count
         text.append("00000000-0000-0000-0000-000000000000")
-        var digits = text.bytes.mutableSpan
-        var position = start
-        for nibble in 0..<32 {
-            if nibble == 8 || nibble == 12 || nibble == 16 || nibble == 20 { position += 1 }
-            let value = UInt8(truncatingIfNeeded: (nibble < 16 ? high : low) >> UInt64(60 - nibble % 16 * 4)) & 15
-            digits[position] = JSONText.hexDigit(value)
-            position += 1
-        }
+        var bytes = text.bytes.mutableSpan
+        var digits = unsafe bytes.mutableBytes
+        let (first, second) = (Self.digits(high >> 32), Self.digits(high & 0xFFFF_FFFF))
+        let (third, fourth) = (Self.digits(low >> 32), Self.digits(low & 0xFFFF_FFFF))
+        digits.storeBytes(of: first.littleEndian, toByteOffset: start, as: UInt64.self)
+        Self.storeHalf(of: second, in: &digits, at: start + 9)
+        Self.storeHalf(of: second >> 32, in: &digits, at: start + 14)
+        Self.storeHalf(of: third, in: &digits, at: start + 19)
+        Self.storeHalf(of: third >> 32, in: &digits, at: start + 24)
+        digits.storeBytes(of: fourth.littleEndian, toByteOffset: start + 28, as: UInt64.self)
+    }
+
+    private static func storeHalf(of digits: UInt64, in bytes: inout MutableRawSpan, at offset: Int) {
+        bytes.storeBytes(of: UInt32(truncatingIfNeeded: digits).littleEndian, toByteOffset: offset, as: UInt32.self)
+    }
+
+    /// The eight hexadecimal digits of a number below 2^32, the first one in the lowest byte.
+    private static func digits(_ number: UInt64) -> UInt64 {
+        // Each byte gets the value of one digit. Above 9, adding 6 carries into the upper half of the byte.
+        var value = number
+        value = (value | value << 16) & 0x0000_FFFF_0000_FFFF
+        value = (value | value << 8) & 0x00FF_00FF_00FF_00FF
+        value = (value | value << 4) & 0x0F0F_0F0F_0F0F_0F0F
+        let isLetter = ((value &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+        let letters = isLetter &* UInt64(UInt8(ascii: "a") - 10 - UInt8(ascii: "0"))
+        let characters = value &+ 0x3030_3030_3030_3030 &+ letters
+        return characters.byteSwapped
     }
 
     func make(at time: Date, process: Int32) -> String {

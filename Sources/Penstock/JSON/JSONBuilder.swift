@@ -49,6 +49,7 @@ struct JSONBuilder {
     private var keys: [Range<Int>] = []
     private var serial: UInt32 = 0
     private var typeNames: [ObjectIdentifier: String] = [:]
+    private var names = SpelledNames()
 
     var depth: Int { open.count }
 
@@ -215,9 +216,7 @@ struct JSONBuilder {
         if name.isEmpty { throw .nameless }
         root?.form = form
         text.append("\"event\":\"")
-        let start = text.bytes.count
-        policy.append(name, to: &text.bytes)
-        text.escape(from: start)
+        names.append(name, policy, to: &text)
         text.append("\",\"properties\":")
         root?.properties = text.bytes.count
     }
@@ -241,7 +240,8 @@ struct JSONBuilder {
     /// If the properties of a case, which begin at `start`, are a single unlabelled object, replaces them by the
     /// members of that object.
     mutating func unwrapOnlyValue(at start: Int) {
-        guard text.bytes[start...].starts(with: Self.onlyValue), isOnlyValue(at: start) else { return }
+        guard hasUnlabelledValue(at: start), text.bytes[start...].starts(with: Self.onlyValue), isOnlyValue(at: start)
+        else { return }
         text.bytes.removeLast()
         text.bytes.removeSubrange(start..<start + Self.onlyValue.count - 1)
     }
@@ -255,7 +255,10 @@ struct JSONBuilder {
 
     /// Whether the properties of a case begin with a value that has no label.
     func hasUnlabelledValue(at start: Int) -> Bool {
-        text.bytes[start...].starts(with: Self.onlyValue.dropLast())
+        let properties = text.bytes.span.extracting(droppingFirst: start)
+        // Most properties differ in the third byte.
+        return properties.count > 6 && properties[2] == UInt8(ascii: "_") && properties[1] == UInt8(ascii: "\"")
+            && properties[3] == UInt8(ascii: "0") && properties[4] == UInt8(ascii: "\"")
     }
 
     /// Spells the names of an object's members by a policy. The object ends the text.

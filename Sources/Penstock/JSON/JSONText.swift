@@ -50,11 +50,39 @@ package struct JSONText: Sendable {
 
     private func firstSpecial(from start: Int) -> Int? {
         let text = bytes.span
-        for position in start..<text.count {
-            let byte = text[position]
-            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { return position }
+        var position = start
+        while position + 8 <= text.count, !Self.hasSpecial(word(at: position)) { position += 8 }
+        if position == text.count { return nil }
+        let left = text.count - position
+        // The last bytes of a string without special ones, which most are. The bytes before them become letters.
+        if left < 8, text.count >= 8 {
+            let others = UInt64.max << UInt64(8 * left)
+            let word = word(at: text.count - 8) >> UInt64(8 * (8 - left))
+            if !Self.hasSpecial(word & ~others | 0x6161_6161_6161_6161 & others) { return nil }
         }
-        return nil
+        return (position..<text.count).first { Self.isSpecial(text[$0]) }
+    }
+
+    /// Eight bytes of the text; the first one is the lowest.
+    private func word(at position: Int) -> UInt64 {
+        let bytes = unsafe bytes.span.bytes
+        precondition(position >= 0 && position + 8 <= bytes.byteCount)
+        return unsafe UInt64(littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: position, as: UInt64.self))
+    }
+
+    private static func isSpecial(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    /// Whether one of eight bytes is special. See "Determine if a word has a byte less than n" in Sean Eron Anderson's
+    /// "Bit Twiddling Hacks".
+    private static func hasSpecial(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quotes = word ^ ones &* UInt64(UInt8(ascii: "\""))
+        let backslashes = word ^ ones &* UInt64(UInt8(ascii: "\\"))
+        let found =
+            (word &- ones &* 0x20) & ~word | (quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes
+        return found & (ones << 7) != 0
     }
 
     mutating func append(_ value: Bool) { value ? append("true") : append("false") }

@@ -9,11 +9,42 @@ package enum RFC3339 {
     /// Appends a date without quotes, truncated to milliseconds.
     /// - Returns: False, with nothing appended, if the year does not have four digits.
     package static func append(_ date: Date, to output: inout JSONText) -> Bool {
-        // The years 0 to 9999. NaN is outside every range.
+        guard let milliseconds = milliseconds(date) else { return false }
+        append(milliseconds, to: &output)
+        return true
+    }
+
+    /// Writes the dates of many events. Most are in the same second as the one before: then only the fraction is
+    /// written anew.
+    struct Writer: Sendable {
+        private var second = Int64.min
+        private var text: [UInt8] = []
+
+        /// Appends a date as ``RFC3339/append(_:to:)`` does.
+        mutating func append(_ date: Date, to output: inout JSONText) -> Bool {
+            guard let milliseconds = RFC3339.milliseconds(date) else { return false }
+            let fraction = milliseconds.modulo(1000)
+            if second != milliseconds - fraction {
+                second = milliseconds - fraction
+                var text = JSONText()
+                RFC3339.append(second, to: &text)
+                self.text = text.bytes
+            }
+            output.bytes.append(contentsOf: text)
+            output.set(fraction, digits: 3, endingAt: output.bytes.count - 1)
+            return true
+        }
+    }
+
+    /// The milliseconds since 1970, rounded down; nil outside the years 0 to 9999, and for NaN.
+    private static func milliseconds(_ date: Date) -> Int64? {
         let seconds = date.timeIntervalSince1970
-        guard (-62_167_219_200..<253_402_300_800).contains(seconds) else { return false }
+        guard (-62_167_219_200..<253_402_300_800).contains(seconds) else { return nil }
         // A Double is not exact: without the correction, 0.123 could become 0.122.
-        let milliseconds = Int64((seconds * 1000 + 0.0005).rounded(.down))
+        return Int64((seconds * 1000 + 0.0005).rounded(.down))
+    }
+
+    private static func append(_ milliseconds: Int64, to output: inout JSONText) {
         let (days, time) = (milliseconds.floored(by: 86_400_000), milliseconds.modulo(86_400_000))
         let (year, month, day) = civil(days)
         let start = output.bytes.count
@@ -25,7 +56,6 @@ package enum RFC3339 {
         output.set(time / 60_000 % 60, digits: 2, endingAt: start + 16)
         output.set(time / 1000 % 60, digits: 2, endingAt: start + 19)
         output.set(time % 1000, digits: 3, endingAt: start + 23)
-        return true
     }
 
     static func text(of date: Date) -> String? {

@@ -18,7 +18,7 @@ struct SDKBenchmark {
 
     #if DEBUG
         // Unspecialized code allocates some boxes.
-        private static let limit = 40.0
+        private static let limit = 80.0
     #else
         private static let limit = 4.0
     #endif
