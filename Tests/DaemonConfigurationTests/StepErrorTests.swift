@@ -46,7 +46,7 @@ struct StepErrorTests {
                 #"7:30: error: unknown function evnt"#,
                 #"9:15: error: "drop" must be a list with at least one item, not a single value"#,
                 #"11:17: error: "sample" must be from 0.0 to 1.0"#,
-                #"12:20: error: "name_case" must be one of snake, kebab, camel, title"#,
+                #"12:20: error: "name_case" must be one of snake, kebab, camel, title, upper_snake"#,
                 #"15:11: error: Lua: unexpected symbol near 'return'"#,
                 #"16:19: error: unknown key "find" in "redact""#,
                 #"16:46: error: this is not a regular expression: missing ): (a+"#,

@@ -247,7 +247,7 @@ struct TestFileTests {
                   - { event: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
                                                                        ^~~~~~~~~~
                 hint: expect either events or a reason why there are none
-                t.yaml:9:68: error: "dropped_by" must be one of no_route, integrations, where, mapping, keep, drop, rename, set, copy, move, to_string, to_number, hash, mask, redact, sample, throttle, dedupe, name_case, rename_events, flatten, enrich, timed, session, reject, lua
+                t.yaml:9:68: error: "dropped_by" must be one of no_route, integrations, where, mapping, keep, drop, rename, set, copy, move, to_string, to_number, hash, mask, redact, sample, throttle, dedupe, name_case, rename_events, flatten, enrich, timed, session, unnest, reject, lua
                   - { event: {}, events: [], expect: { a: { event: {}, dropped_by: no_rute, absent: [a..b] } } }
                                                                                    ^~~~~~~
                 hint: did you mean "no_route"?

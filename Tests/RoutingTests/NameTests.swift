@@ -18,7 +18,10 @@ struct NameTests {
     func `name_case writes all spellings of a name in the same way`(
         _ name: String, _ snake: String, _ kebab: String, _ camel: String, _ title: String
     ) throws {
-        for (to, expected) in [("snake", snake), ("kebab", kebab), ("camel", camel), ("title", title)] {
+        let spellings = [
+            ("snake", snake), ("kebab", kebab), ("camel", camel), ("title", title), ("upper_snake", snake.uppercased()),
+        ]
+        for (to, expected) in spellings {
             #expect(
                 try transformed(track(#""properties":{"\#(name)":1},"traits":null"#, event: name), "- name_case: \(to)")
                     == track(#""properties":{"\#(expected)":1},"traits":null"#, event: expected))
@@ -65,6 +68,21 @@ struct NameTests {
             : track(timing + (parts.count > 1 ? #","properties":{"duration":7}"# : ""), event: String(parts[0]))
         #expect(try transformed(track(timing, event: "T"), "- timed: \(mode)") == event)
         #expect(try transformed(track("", event: "T"), "- timed: \(mode)") == track("", event: "T"))
+    }
+
+    @Test
+    func `a timed event's name can have another spelling than its suffix`() throws {
+        let timing = #""context":{"timing":{"id":"t","phase":"start"}}"#
+        for (yaml, name) in [
+            ("case: upper_snake", "ONBOARDING_FLOW_START"), ("case: snake", "onboarding_flow_START"),
+            ("start: Begun, case: camel", "onboardingFlowBegun"),
+        ] {
+            let timed = try transformed(track(timing, event: "Onboarding Flow"), "- timed: { as: suffix, \(yaml) }")
+            #expect(timed == track(timing, event: name))
+        }
+        let escaped = try transformed(
+            track(timing, event: #"Say \"h\u0069\""#), "- timed: { as: suffix, case: upper_snake }")
+        #expect(escaped == track(timing, event: #"SAY_\"HI\"_START"#))
     }
 
     @Test

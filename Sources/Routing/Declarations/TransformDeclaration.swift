@@ -69,7 +69,8 @@ package enum TransformCatalogue {
         RedactTransform.declaration, SampleTransform.declaration, ThrottleTransform.declaration,
         DedupeTransform.declaration, NameCaseTransform.declaration, RenameEventsTransform.declaration,
         FlattenTransform.declaration, EnrichTransform.declaration, TimedTransform.declaration,
-        SessionTransform.declaration, RejectTransform.declaration, ScriptTransform.declaration,
+        SessionTransform.declaration, UnnestTransform.declaration, RejectTransform.declaration,
+        ScriptTransform.declaration,
     ]
 
     package static func declaration(of name: String) -> TransformDeclaration? { all.first { $0.name == name } }

@@ -5,6 +5,8 @@ import Events
 /// two words). Characters before the first letter or digit are kept: `$insert_id` keeps its `$`.
 enum NameCase: String, Sendable, CaseIterable {
     case snake, kebab, camel, title
+    /// `ORDER_COMPLETED`.
+    case upperSnake = "upper_snake"
 
     /// Maximum growth of an ASCII name: each word has at least one letter or digit, and one separator before it.
     static let growth = 2
@@ -39,8 +41,10 @@ enum NameCase: String, Sendable, CaseIterable {
                 let endsCapitals = Self.isUpper(before) && position < name.count && Self.isLower(name[position])
                 startsWord = endsCapitals || Self.isLower(before) || Self.isDigit(before)
             }
-            guard startsWord else {
-                output.append(Self.lower(byte))
+            guard startsWord, self != .upperSnake else {
+                if startsWord, !isFirstWord, let separator { output.append(separator) }
+                output.append(self == .upperSnake ? Self.upper(byte) : Self.lower(byte))
+                (startsWord, isFirstWord) = (false, false)
                 continue
             }
             if !isFirstWord, let separator { output.append(separator) }
@@ -58,7 +62,7 @@ enum NameCase: String, Sendable, CaseIterable {
 
     private var separator: UInt8? {
         switch self {
-        case .snake: UInt8(ascii: "_")
+        case .snake, .upperSnake: UInt8(ascii: "_")
         case .kebab: UInt8(ascii: "-")
         case .title: 0x20
         case .camel: nil
@@ -97,6 +101,10 @@ enum NameCase: String, Sendable, CaseIterable {
         }
         for (i, word) in words.enumerated() {
             if i > 0, let separator { text.unicodeScalars.append(Unicode.Scalar(separator)) }
+            if self == .upperSnake {
+                text += word.uppercased()
+                continue
+            }
             guard self == .title || self == .camel && i > 0, let initial = word.unicodeScalars.first else {
                 text += word.lowercased()
                 continue

@@ -1,7 +1,7 @@
 import Events
 
 /// `name_case: { to: snake }`: converts the names of track events and the keys of `properties` and `traits` to one
-/// spelling: `order_completed`, `order-completed`, `orderCompleted` or `Order Completed`.
+/// spelling: `order_completed`, `order-completed`, `orderCompleted`, `Order Completed` or `ORDER_COMPLETED`.
 ///
 /// If two keys of an object get the same name, both are kept. Most readers use the last one.
 struct NameCaseTransform: EditingTransform {
@@ -14,7 +14,7 @@ struct NameCaseTransform: EditingTransform {
             Setting("deep", \.deep, .flag, "whether to change the keys of nested objects too"),
         ],
         example: "name_case: snake",
-        "converts event names and property keys to one spelling: snake, kebab, camel or title")
+        "converts event names and property keys to one spelling: snake, kebab, camel, title or upper_snake")
 
     var to = NameCase.snake
     var events = true

@@ -5,7 +5,8 @@ import Events
 ///
 /// - `native`, for destinations that support durations: drops the start and writes the duration to the stop, in the
 ///   field `duration`, by default `properties.duration`.
-/// - `suffix`, for destinations that only have names: `ONBOARDING` becomes `ONBOARDING_START` and `ONBOARDING_STOP`.
+/// - `suffix`, for destinations that only have names: `Onboarding` becomes `Onboarding_START` and `Onboarding_STOP`,
+///   or, with `case: upper_snake`, `ONBOARDING_START` and `ONBOARDING_STOP`.
 /// - `both`: adds the suffixes and the duration.
 /// - `ignore`: drops both events.
 struct TimedTransform: EditingTransform {
@@ -22,6 +23,8 @@ struct TimedTransform: EditingTransform {
             Setting("duration", \.duration, .path, "the field for the duration"),
             Setting("start", \.start, .text("a suffix"), "the suffix for the name of a start event"),
             Setting("stop", \.stop, .text("a suffix"), "the suffix for the name of a stop event"),
+            Setting(
+                "case", \.spelling, .choice, "the spelling of a name that gets a suffix; the suffix stays as it is"),
         ],
         example: "timed: { as: native, duration: properties.duration }",
         "converts timed events (context.timing)")
@@ -30,6 +33,7 @@ struct TimedTransform: EditingTransform {
     var duration = FieldPath(["properties", "duration"])
     var start = "_START"
     var stop = "_STOP"
+    var spelling: NameCase?
 
     private static let timing = FieldPath(["context", "timing"])
     private static let phase = FieldPath(["context", "timing", "phase"])
@@ -60,6 +64,7 @@ struct TimedTransform: EditingTransform {
         private let duration: Int?
         private let name: Int?
         private let suffixes: (start: [UInt8], stop: [UInt8])
+        private let spelling: NameCase?
 
         init(_ timed: TimedTransform, _ binding: inout StageBinding) {
             mode = timed.mode
@@ -73,6 +78,7 @@ struct TimedTransform: EditingTransform {
                 return contents
             }
             suffixes = (contents(timed.start), contents(timed.stop))
+            spelling = timed.spelling
         }
 
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
@@ -84,9 +90,14 @@ struct TimedTransform: EditingTransform {
             if mode == .ignore || mode == .native && isStart { return .drop }
             if let name, view.index.event.isPresent {
                 let suffix = isStart ? suffixes.start : suffixes.stop
+                let spelled = spelled(view.bytes(view.index.event))
                 overlay.set(name, view) { output in
                     output.append(UInt8(ascii: "\""))
-                    output.append(contentsOf: view.bytes(view.index.event))
+                    if let spelled {
+                        output.append(contentsOf: spelled)
+                    } else {
+                        output.append(contentsOf: view.bytes(view.index.event))
+                    }
                     output.append(contentsOf: suffix)
                     output.append(UInt8(ascii: "\""))
                 }
@@ -95,6 +106,18 @@ struct TimedTransform: EditingTransform {
                 overlay.set(duration, json: view.json.extracting(range), view)
             }
             return .keep
+        }
+
+        /// The contents of a JSON string in another spelling; nil: as they are.
+        private func spelled(_ name: Span<UInt8>) -> [UInt8]? {
+            guard let spelling else { return nil }
+            var decoded: [UInt8] = []
+            var output: [UInt8] = []
+            guard JSONText.unescape(name, into: &decoded) else { return nil }
+            spelling.append(decoded.span, to: &output)
+            var contents: [UInt8] = []
+            JSONText.appendContents(output.span, to: &contents)
+            return contents
         }
 
         private static let key = Array("\"timing\"".utf8)
