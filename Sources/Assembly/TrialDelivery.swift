@@ -33,7 +33,8 @@ package final class TrialDelivery {
             case .delivered: self = .delivered
             case .retry(let reason, _, _): self = .retried(reason: reason)
             case .hold(let reason, _): self = .held(reason: reason)
-            case .rejected(let reason, _), .tooLarge(let reason, _): self = .rejected(reason: reason)
+            case .rejected(let reason, _), .tooLarge(let reason, _), .someRejected(let reason, _):
+                self = .rejected(reason: reason)
             }
         }
     }

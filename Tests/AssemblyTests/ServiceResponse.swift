@@ -53,7 +53,7 @@ struct ServiceResponse {
         case .delivered: "d"
         case .retry(_, let after, _): "r" + (after.map { "\($0.components.seconds)" } ?? "")
         case .rejected: "x"
-        case .tooLarge: "s"
+        case .tooLarge, .someRejected: "s"
         case .hold: "h"
         }
     }

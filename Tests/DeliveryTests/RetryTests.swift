@@ -120,6 +120,35 @@ struct RetryTests {
         #expect(bench.cursors.position == 100)
     }
 
+    /// The offers of a batch of 1,000 events of which the service rejects some without saying which.
+    private func search(for bad: Set<UInt64>) -> Bench {
+        let bench = Bench()
+        bench.destination.answer = { batch in
+            batch.events.contains { bad.contains($0.position) }
+                ? .all(.someRejected(reason: "HTTP 400", answer: "bad")) : .all(.delivered)
+        }
+        bench.log.append(1000)
+        bench.run(for: .seconds(60))
+        #expect(Set(bench.sink.letters.map(\.position)) == bad)
+        #expect(bench.sink.letters.allSatisfy { $0.reason == "HTTP 400" && $0.answer == "bad" })
+        let accepted = bench.destination.positions.filter { bad.isDisjoint(with: $0) }.flatMap(\.self)
+        #expect(accepted == (0..<1000).filter { !bad.contains($0) })
+        #expect(bench.cursors.position == 1000)
+        return bench
+    }
+
+    @Test(arguments: [0, 1, 499, 500, 501, 777, 998, 999] as [UInt64])
+    func `the one rejected event of a thousand is found with at most 13 requests`(_ bad: UInt64) {
+        #expect(search(for: [bad]).destination.offers.count <= 13)
+    }
+
+    @Test func `several rejected events of a batch are found, and all others are delivered once`() {
+        #expect(search(for: [3, 4, 700]).destination.offers.count < 70)
+        // With fewer requests than two for each event.
+        #expect(search(for: Set(0..<1000)).destination.offers.count < 2030)
+        #expect(search(for: Set((0..<1000).filter { $0 % 2 == 1 })).destination.offers.count < 2030)
+    }
+
     @Test
     func `a rejected event becomes a dead letter that holds the event as the client sent it, and the answer`() throws {
         let bench = Bench()

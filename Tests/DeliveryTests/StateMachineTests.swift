@@ -102,6 +102,7 @@ struct InFlightWindowTests {
                 case 0: .retry(reason: "r")
                 case 1: .rejected(reason: "x")
                 case 2: .tooLarge(reason: "t")
+                case 4: .someRejected(reason: "s")
                 case 3: .hold(reason: "h")
                 default: .delivered
                 }

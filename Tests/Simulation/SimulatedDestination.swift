@@ -134,7 +134,7 @@ final class SimulatedDestination: Destination {
             case .retry, .hold:
                 if let number = event.number { outside.again[UInt64(number % 5), default: []].insert(event.position) }
             // A single event that is too large is rejected.
-            case .delivered, .rejected, .tooLarge: break
+            case .delivered, .rejected, .tooLarge, .someRejected: break
             }
         }
     }
@@ -148,6 +148,7 @@ final class SimulatedDestination: Destination {
                 ]))
         }
         if events.count > 4, random.oneIn(15) { return .all(.tooLarge(reason: "too much")) }
+        if events.count > 4, random.oneIn(15) { return .all(.someRejected(reason: "one of these")) }
         let isPartial = outside.trouble > 0 && random.oneIn(4)
         var outcomes: [Outcome] = []
         for (position, number) in events {

@@ -67,6 +67,7 @@ struct TapRecord {
         case .retry(let reason, _, let answer): record.add("retry", reason, answer, item.secrets)
         case .rejected(let reason, let answer): record.add("rejected", reason, answer, item.secrets)
         case .tooLarge(let reason, let answer): record.add("too_large", reason, answer, item.secrets)
+        case .someRejected(let reason, let answer): record.add("some_rejected", reason, answer, item.secrets)
         case .hold(let reason, let answer): record.add("held", reason, answer, item.secrets)
         }
         return record.ended(batch.payload[event.payload], hiding: item.secrets)

@@ -84,9 +84,11 @@ package enum Outcome: Sendable, Equatable {
     case retry(reason: String, after: Duration? = nil, answer: String = "")
     /// Never: the event becomes a dead letter, with the service's answer if there is one.
     case rejected(reason: String, answer: String = "")
-    /// The batch is larger than the service accepts, or an unknown event in it is at fault. It is halved and offered
-    /// again. A single event becomes `rejected`.
+    /// The batch is larger than the service accepts. It is halved and offered again. A single event becomes `rejected`.
     case tooLarge(reason: String, answer: String = "")
+    /// The service accepts none of the batch's events because of at least one, and does not say which. That one is
+    /// looked for, and becomes `rejected`.
+    case someRejected(reason: String, answer: String = "")
     /// Not the event's fault (a credential is refused). The destination is held: it keeps its events and retries
     /// slowly.
     case hold(reason: String, answer: String = "")

@@ -8,6 +8,8 @@ import Platform
 /// - A retry contains only the unsettled events of its batch.
 /// - A batch that was refused as too large is offered in pieces: each refusal halves the piece, down to the single
 ///   event at fault, and each success doubles it.
+/// - In a batch that was refused because of an unknown event, the event is looked for by halving. The event at fault
+///   among n takes at most 3 + log2(n) offers, with that of the rest.
 struct InFlightWindow {
     /// An event that will not be offered again.
     struct Refused: Sendable {
@@ -64,12 +66,18 @@ struct InFlightWindow {
         var remaining: [Int]?
         /// The largest piece, in events.
         var limit = Int.max
+        /// One of so many events, counted from the front, is at fault. 0: no event is looked for.
+        var suspects = 0
+        /// How many events at fault were found in this way.
+        var found = 0
         /// How many events from the front are on offer; 0: the batch waits.
         var offered = 0
         var round: UInt64 = 0
         var failingSince: Instant?
 
         var unsettled: Int { remaining?.count ?? batch.events.count }
+        /// How many events are offered next.
+        var piece: Int { min(unsettled, limit, suspects == 0 ? .max : max(1, suspects / 2)) }
         var first: OutboundEvent { batch.events[remaining?.first ?? 0] }
     }
 
@@ -122,7 +130,7 @@ struct InFlightWindow {
     }
 
     /// The number of events that `offerFirst` would take; 0: no batch waits.
-    var nextCount: Int { entries.first { $0.offered == 0 }.map { min($0.unsettled, $0.limit) } ?? 0 }
+    var nextCount: Int { entries.first { $0.offered == 0 }?.piece ?? 0 }
 
     /// The highest position in the batch that `offerFirst` would take from; 0: no batch waits.
     var nextPosition: UInt64 { entries.first { $0.offered == 0 }?.batch.events.last?.position ?? 0 }
@@ -130,7 +138,7 @@ struct InFlightWindow {
     /// Takes the first waiting batch, or its next piece.
     mutating func offerFirst(round: UInt64) -> (id: UInt64, batch: OutboundBatch, isRetry: Bool)? {
         guard let index = entries.firstIndex(where: { $0.offered == 0 }) else { return nil }
-        let count = min(entries[index].unsettled, entries[index].limit)
+        let count = entries[index].piece
         entries[index].offered = count
         entries[index].round = round
         offered += 1
@@ -199,6 +207,7 @@ extension InFlightWindow.Entry {
         let indexes = remaining ?? Array(batch.events.indices)
         var again: [Int] = []
         var isTooLarge = false
+        var suspected = 0
         // A single event may be at fault for the whole batch.
         var isWhole = false
         if case .all = settlement { isWhole = true }
@@ -218,11 +227,11 @@ extension InFlightWindow.Entry {
                 result.deliveredPosition = max(result.deliveredPosition, batch.events[index].position)
             case .rejected(let reason, let answer):
                 refuse(index, reason, answer, &result)
-            case .tooLarge(let reason, let answer):
+            case .tooLarge(let reason, let answer), .someRejected(let reason, let answer):
                 if offered == 1 {
                     refuse(index, reason, answer, &result)
                 } else {
-                    isTooLarge = true
+                    if case .tooLarge = outcome { isTooLarge = true } else { suspected += 1 }
                     batch.events[index].attempt &+= 1
                     again.append(index)
                 }
@@ -257,9 +266,10 @@ extension InFlightWindow.Entry {
             }
         }
 
+        look(for: suspected, of: again.count, isFound: !result.refused.isEmpty)
         if isTooLarge {
             limit = max(1, offered / 2)
-        } else if result.retryReason == nil && result.holdReason == nil {
+        } else if suspected == 0, result.retryReason == nil && result.holdReason == nil {
             limit = limit > .max / 2 ? .max : limit * 2
         }
         // Time on hold is not the events' fault and doesn't count.
@@ -268,6 +278,25 @@ extension InFlightWindow.Entry {
         remaining = again + indexes.dropFirst(offered)
         offered = 0
         if !result.parked.events.isEmpty { parkOthers(of: Set(result.parked.events.map(\.user)), into: &result) }
+    }
+
+    /// Decides among which events the one at fault is.
+    /// - Parameters:
+    ///   - suspected: how many of the events that were just offered are refused because of an unknown one.
+    ///   - left: how many of them must be offered again.
+    private mutating func look(for suspected: Int, of left: Int, isFound: Bool) {
+        if suspected > 0 {
+            // Beside events that are to be retried for other reasons, halves are good enough.
+            suspects = suspected == left ? suspected : 0
+            if suspects == 0 { limit = max(1, offered / 2) }
+        } else if isFound {
+            if suspects > 0 { found += 1 }
+            suspects = 0
+            // One event at fault is an accident. If there are more, most of the next pieces would be refused, too.
+            if found > 1 { limit = 1 }
+        } else {
+            suspects = max(0, suspects - (offered - left))
+        }
     }
 
     /// Passes on the receive times of all unsettled events.

@@ -129,6 +129,10 @@ extension Outcome {
 
     /// A request with one event cannot be halved.
     fileprivate var ofSingleEvent: Outcome {
-        if case .tooLarge(let reason, let answer) = self { .rejected(reason: reason, answer: answer) } else { self }
+        switch self {
+        case .tooLarge(let reason, let answer), .someRejected(let reason, let answer):
+            .rejected(reason: reason, answer: answer)
+        case .delivered, .retry, .rejected, .hold: self
+        }
     }
 }

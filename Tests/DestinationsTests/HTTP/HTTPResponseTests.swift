@@ -12,6 +12,7 @@ import Testing
         case .retry: "retry"
         case .rejected: "rejected"
         case .tooLarge: "tooLarge"
+        case .someRejected: "someRejected"
         case .hold: "hold"
         }
     }

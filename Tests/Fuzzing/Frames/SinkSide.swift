@@ -152,7 +152,9 @@ final class SinkSide {
         case .delivered: "delivered"
         case .retry(let reason, let after, _): "retry \(reason) \(after?.components.seconds ?? 0)"
         case .rejected(let reason, _): "rejected \(reason)"
-        case .tooLarge(let reason, _), .hold(let reason, _): "no answer of a plugin: \(reason)"
+        case .tooLarge(let reason, _), .someRejected(let reason, _),
+            .hold(let reason, _):
+            "no answer of a plugin: \(reason)"
         }
     }
 

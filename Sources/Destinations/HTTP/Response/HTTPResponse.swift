@@ -14,6 +14,8 @@ package struct HTTPResponse: Sendable, Equatable {
     package static let excerptLength = 200
 
     static let credentialHint = ": the service rejects the credential; check the destination's headers and secrets"
+    /// For an answer that a rule takes for an operator's matter, whatever its cause is.
+    static let settingsHint = ": the service refuses the destination's requests; check its settings and its credential"
 
     package init(status: Int, retryAfter: String? = nil, location: String? = nil, body: [UInt8] = []) {
         self.status = status

@@ -158,8 +158,13 @@ struct ResponseReading {
         case .delivered: return .delivered
         case .retry: return .retry(reason: reason, after: wait(rule, item), answer: excerpt(item))
         case .rejected: return .rejected(reason: reason, answer: excerpt(item))
-        case .split: return .tooLarge(reason: reason, answer: excerpt(item))
-        case .hold: return .hold(reason: reason + HTTPResponse.credentialHint, answer: excerpt(item))
+        case .split:
+            let answer = excerpt(item)
+            return response.status == 413
+                ? .tooLarge(reason: reason, answer: answer) : .someRejected(reason: reason, answer: answer)
+        case .hold:
+            let hint = [401, 403].contains(response.status) ? HTTPResponse.credentialHint : HTTPResponse.settingsHint
+            return .hold(reason: reason + hint, answer: excerpt(item))
         }
     }
 
@@ -199,7 +204,7 @@ extension Outcome {
         case .delivered: 0
         case .retry: 1
         case .hold: 2
-        case .tooLarge: 3
+        case .tooLarge, .someRejected: 3
         case .rejected: 4
         }
     }

@@ -19,7 +19,7 @@ struct Tap: ParsableCommand {
             filtered or rejected. The event is shown as the destination will get it; if it does not get the event, as \
             it was sent.
               sent      A destination was given an event, and has answered. outcome is delivered, retry, held, \
-            too_large or rejected. The event is shown as it was given, with secrets replaced by [hidden].
+            too_large, some_rejected or rejected. The event is shown as it was given, with secrets replaced by [hidden].
               refused   A source has refused an event, or an event has become a dead letter.
 
             Without --stage and --refused, the stage is accepted; with --destination, it is sent. At every stage, \
