@@ -35,6 +35,11 @@ package struct FileDescriptor: ~Copyable, Sendable {
         try open(path, O_RDONLY)
     }
 
+    /// Opens a file for reading. A named pipe would otherwise wait for its writer.
+    package static func openWithoutWaiting(_ path: String) throws(SystemError) -> FileDescriptor {
+        try open(path, O_RDONLY | O_NONBLOCK)
+    }
+
     /// A second descriptor for the same open file, with O_CLOEXEC.
     package static func duplicate(of number: Int32) throws(SystemError) -> FileDescriptor {
         let copy = fcntl(number, F_DUPFD_CLOEXEC, 3)

@@ -153,9 +153,3 @@ import Glibc
         }
     }
 }
-
-extension FileDescriptor {
-    fileprivate static func openWithoutWaiting(_ path: String) throws(SystemError) -> FileDescriptor {
-        try open(path, O_RDONLY | O_NONBLOCK)
-    }
-}

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 
 /// Reads small files that hold credentials.
 enum LocalFile {
@@ -6,14 +7,16 @@ enum LocalFile {
 
     /// - Returns: nil: there is no such file.
     static func text(_ path: String) throws(CredentialError) -> String? {
-        guard let file = FileHandle(forReadingAtPath: path) else {
-            guard FileManager.default.fileExists(atPath: path) else { return nil }
-            throw CredentialError("\(path) cannot be read: give the user of the daemon access", isRefusal: true)
+        var bytes: [UInt8]?
+        do throws(SystemError) {
+            // Not blocking: a named pipe would wait for its writer.
+            let file = try FileDescriptor.openWithoutWaiting(path)
+            if try file.size() != nil { bytes = try file.read(upTo: longest + 1) }
+        } catch {
+            if error.isMissing { return nil }
+            throw CredentialError("\(error): give the user of the daemon access to the file", isRefusal: true)
         }
-        defer { try? file.close() }
-        guard let bytes = try? file.read(upToCount: longest + 1) ?? Data() else {
-            throw CredentialError("\(path) cannot be read", isRefusal: true)
-        }
+        guard let bytes else { throw CredentialError("\(path) is not a regular file", isRefusal: true) }
         guard bytes.count <= longest else {
             throw CredentialError("\(path) is longer than \(longest >> 20) MiB", isRefusal: true)
         }

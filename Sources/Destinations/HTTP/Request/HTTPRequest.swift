@@ -23,7 +23,9 @@ struct HTTPRequest {
     ]
 
     init(_ options: HTTPOptions) throws(HTTPOptionsError) {
-        target = try HTTPTarget(options.url, serverName: options.tls.serverName)
+        var target = try HTTPTarget(options.url, serverName: options.tls.serverName)
+        target.url = options.signers.reduce(target.url) { url, signer in signer.spelling(of: url) }
+        self.target = target
         try Self.checkBatchPlaces(options)
         url = RequestText(target.url)
         proxy = try options.proxy.map(HTTPProxy.init)

@@ -80,6 +80,20 @@ package struct AWSSigner: RequestSigner {
         return (lines.joined(separator: "\n"), signed)
     }
 
+    /// For S3, the path is sent in the encoding that is signed: AWS encodes what it gets again, and some compatible
+    /// stores compare what they get.
+    package func spelling(of url: String) -> String {
+        guard service == "s3", let authority = url.firstRange(of: "://")?.upperBound,
+            let path = url[authority...].firstIndex(where: { "/?#".contains($0) }), url[path] == "/"
+        else { return url }
+        let end = url[path...].firstIndex { "?#".contains($0) } ?? url.endIndex
+        let encoded = PercentEncoding.encode(url[path..<end].utf8) { byte in
+            // What is encoded already, and the places of values, stay as they are.
+            byte == UInt8(ascii: "%") || byte < 0x20 || Self.isKept(byte, UInt8(ascii: "/"))
+        }
+        return url[..<path] + encoded + url[end...]
+    }
+
     /// S3 encodes the path once, and all other services encode the encoded path again.
     private func path(_ path: String) -> String {
         let once = Self.encoded(path, keeping: UInt8(ascii: "/"))

@@ -28,4 +28,12 @@ package protocol RequestSigner: Sendable {
 
     /// Throws why it cannot sign. The error holds no part of the key.
     func check() throws
+
+    /// The URL as it is sent, which a signature may be made of.
+    /// - Parameter url: the configured one, in which control characters stand for values that are encoded already.
+    func spelling(of url: String) -> String
+}
+
+extension RequestSigner {
+    package func spelling(of url: String) -> String { url }
 }

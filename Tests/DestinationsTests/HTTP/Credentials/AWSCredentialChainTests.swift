@@ -69,6 +69,18 @@ import Testing
         }
     }
 
+    @Test func `a file of credentials that is a named pipe is an error, not a wait for its writer`() throws {
+        try withHTTPTestDirectory { directory in
+            #expect(unsafe mkfifo(directory + "/pipe", 0o600) == 0)
+            for file in [directory, directory + "/pipe"] {
+                let error = #expect(throws: CredentialError.self) {
+                    try obtain(["AWS_SHARED_CREDENTIALS_FILE": file])
+                }
+                #expect(error?.description == "\(file) is not a regular file" && error?.isRefusal == true)
+            }
+        }
+    }
+
     @Test func `an instance's role needs three requests`() throws {
         let (credential, requests) = try obtain([:], [(200, "TOKEN\n"), (200, "role-1\n"), (200, Self.json)])
         #expect(keys(credential) == AWSKeys(id: "A", secretKey: "S", sessionToken: "T"))
