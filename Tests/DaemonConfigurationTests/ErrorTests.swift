@@ -146,7 +146,7 @@ import Testing
             "\"events_per_second\" must be from 1 to 100000000"
         ),
         ("file: /d/out\ntls: { key: k }", "\"tls\" belongs to an HTTP destination; this is a file destination"),
-        ("http: http://h/\nformat: xml", "\"format\" must be one of ndjson, lines, array, single, text, form"),
+        ("http: http://h/\nformat: yaml", "\"format\" must be one of ndjson, lines, array, single, text, form, xml"),
         ("http: http://h/\nheaders: { \"a b\": c }", "\"a b\" cannot be the name of a header"),
         ("http: http://h/\nheaders: { Content-Length: 5 }", "Penstock itself sets the header Content-Length"),
         ("http: http://h/\nheaders: { A: 1, a: 2 }", "the header a is set twice"),

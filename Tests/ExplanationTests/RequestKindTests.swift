@@ -55,7 +55,9 @@ import Testing
         #expect(problems("{ also: true }") == [])
     }
 
-    @Test func `a text is a line, a form has fields, and a request without a body has its URL`() throws {
+    @Test func `texts are lines, forms have fields, XML documents elements, and without a body all is in the URL`()
+        throws
+    {
         let event = "{ type: track, event: A, userId: ada, messageId: m1, properties: { n: 1.50 } }"
         #expect(
             try failures(
@@ -67,6 +69,12 @@ import Testing
             try failures(
                 "http: https://c.example/form, format: form, mapping: { user: $.userId, n: $.properties.n, none: $.x }",
                 event, #"{ request: { body: "user=ada&n=1.50" } }"#) == [])
+        #expect(
+            try failures(
+                #"http: https://c.example/xml, format: xml, mapping: { order: { "@id": $.userId, n: $.properties.n } }"#,
+                event,
+                #"{ request: { body: '<?xml version="1.0" encoding="UTF-8"?><order id="ada"><n>1.50</n></order>' } }"#)
+                == [])
         #expect(
             try failures(
                 #"http: "https://c.example/pixel?u={{ userId }}", method: GET, format: single"#, event,

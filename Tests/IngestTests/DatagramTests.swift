@@ -96,8 +96,10 @@ import Testing
         try rig.send(Self.event(3))
         #expect(rig.eventually { rig.appender.events.count == 1 })
         #expect(rig.appender.events == [Self.event(3)])
+        // They are counted after the events of the same turn are stored.
+        #expect(rig.eventually { rig.statistics.snapshot().refusedByReason == [.invalidJSON: 3, .invalidUTF8: 1] })
         let snapshot = rig.statistics.snapshot()
-        #expect(snapshot.refusedByReason == [.invalidJSON: 3, .invalidUTF8: 1])
+        try #require(snapshot.recent.count > 1)
         #expect(snapshot.recent[0].refusal.detail.contains("send each event as a datagram of its own"))
         #expect(snapshot.recent[1].refusal.detail.contains("control character"))
     }
@@ -110,7 +112,7 @@ import Testing
         try rig.send(space + Self.event(2))
         #expect(rig.eventually { rig.appender.events.count == 1 })
         #expect(rig.appender.events == [Self.event(2)])
-        #expect(rig.statistics.snapshot().refusedByReason == [.tooLarge: 2])
+        #expect(rig.eventually { rig.statistics.snapshot().refusedByReason == [.tooLarge: 2] })
     }
 
     @Test func `the origin of an event is the process that sent it`() throws {

@@ -20,8 +20,8 @@ struct UnnestTests {
     func `each item takes the list's place, and each event has its own message id`() throws {
         #expect(
             try parts(order, "- unnest: properties.products") == [
-                part(#"{"sku":"a"}"#, id: "m:products:1"), part(#""b""#, id: "m:products:2"),
-                part("[1]", id: "m:products:3"),
+                part(#"{"sku":"a"}"#, id: "m:properties.products:1"), part(#""b""#, id: "m:properties.products:2"),
+                part("[1]", id: "m:properties.products:3"),
             ])
     }
 
@@ -29,9 +29,9 @@ struct UnnestTests {
     func `the event itself can be kept, and the others get their own name`() throws {
         #expect(
             try parts(order, #"- unnest: { list: properties.products, keep: true, event: "the \"item\"" }"#) == [
-                order, part(#"{"sku":"a"}"#, id: "m:products:1", event: #"the \"item\""#),
-                part(#""b""#, id: "m:products:2", event: #"the \"item\""#),
-                part("[1]", id: "m:products:3", event: #"the \"item\""#),
+                order, part(#"{"sku":"a"}"#, id: "m:properties.products:1", event: #"the \"item\""#),
+                part(#""b""#, id: "m:properties.products:2", event: #"the \"item\""#),
+                part("[1]", id: "m:properties.products:3", event: #"the \"item\""#),
             ])
     }
 
@@ -72,7 +72,8 @@ struct UnnestTests {
             """
         #expect(
             try parts(event, steps) == [
-                part(#"{"k":1}"#, id: "m:l:1:k:1"), part("{}", id: "m:l:1:k:2"), part(#"{"k":3}"#, id: "m:l:2:k:1"),
+                part(#"{"k":1}"#, id: "m:l:1:l.k:1"), part("{}", id: "m:l:1:l.k:2"),
+                part(#"{"k":3}"#, id: "m:l:2:l.k:1"),
             ])
     }
 

@@ -27,6 +27,7 @@ extension HTTPOptions {
             case .single: .single
             case .text: .text
             case .form: .form
+            case .xml: .xml
             }
         headers = http.headers.map { Header(name: $0.name, value: $0.value) }
         compression =

@@ -9,7 +9,8 @@ extension Section where Target == DestinationDraft {
             "format", \.http.format, .choice,
             "the format of the body: one line for each event (ndjson), one line for each item of the list that the"
                 + " mapping returns (lines), one array (array), one event per request (single), the texts that the"
-                + " mapping returns as lines (text), or the object that the mapping returns as a form (form)"),
+                + " mapping returns as lines (text), or the object that the mapping returns as a form (form) or as an"
+                + " XML document (xml)"),
         Field(
             "headers", \.http.headers, .headers,
             "the headers; {{ secret.NAME }} stands for a secret, {{ path }} for a field of the event"),

@@ -2,7 +2,7 @@ import Routing
 
 extension Configuration {
     package struct HTTP: Sendable, Equatable {
-        package enum Format: String, Sendable, CaseIterable { case ndjson, lines, array, single, text, form }
+        package enum Format: String, Sendable, CaseIterable { case ndjson, lines, array, single, text, form, xml }
         package enum Method: String, Sendable, CaseIterable { case POST, PUT, PATCH, GET, DELETE }
         package enum Compression: String, Sendable, CaseIterable { case none, gzip, zstd }
 

@@ -70,6 +70,10 @@ struct InFlightWindow {
         var suspects = 0
         /// How many events at fault were found in this way.
         var found = 0
+        /// The largest piece that was accepted while one was looked for.
+        var accepted = 0
+        /// No event was at fault: the service refuses the batch because of its size, whatever its answer says.
+        var isSizeRefused = false
         /// How many events from the front are on offer; 0: the batch waits.
         var offered = 0
         var round: UInt64 = 0
@@ -208,6 +212,7 @@ extension InFlightWindow.Entry {
         var again: [Int] = []
         var isTooLarge = false
         var suspected = 0
+        var isCulprit = false
         // A single event may be at fault for the whole batch.
         var isWhole = false
         if case .all = settlement { isWhole = true }
@@ -228,10 +233,12 @@ extension InFlightWindow.Entry {
             case .rejected(let reason, let answer):
                 refuse(index, reason, answer, &result)
             case .tooLarge(let reason, let answer), .someRejected(let reason, let answer):
+                let concernsSize = if case .tooLarge = outcome { true } else { isSizeRefused }
                 if offered == 1 {
+                    isCulprit = !concernsSize
                     refuse(index, reason, answer, &result)
                 } else {
-                    if case .tooLarge = outcome { isTooLarge = true } else { suspected += 1 }
+                    if concernsSize { isTooLarge = true } else { suspected += 1 }
                     batch.events[index].attempt &+= 1
                     again.append(index)
                 }
@@ -266,10 +273,11 @@ extension InFlightWindow.Entry {
             }
         }
 
-        look(for: suspected, of: again.count, isFound: !result.refused.isEmpty)
+        let isDecided = look(
+            for: suspected, of: again.count, isCulprit, isKnown: !result.refused.isEmpty, delivered: result.delivered)
         if isTooLarge {
             limit = max(1, offered / 2)
-        } else if suspected == 0, result.retryReason == nil && result.holdReason == nil {
+        } else if !isDecided, result.retryReason == nil && result.holdReason == nil {
             limit = limit > .max / 2 ? .max : limit * 2
         }
         // Time on hold is not the events' fault and doesn't count.
@@ -284,19 +292,35 @@ extension InFlightWindow.Entry {
     /// - Parameters:
     ///   - suspected: how many of the events that were just offered are refused because of an unknown one.
     ///   - left: how many of them must be offered again.
-    private mutating func look(for suspected: Int, of left: Int, isFound: Bool) {
+    ///   - isCulprit: the one at fault was offered alone.
+    ///   - isKnown: the answer names events that are refused.
+    ///   - delivered: how many events were delivered.
+    /// - Returns: whether this decides about the size of the next piece.
+    private mutating func look(
+        for suspected: Int, of left: Int, _ isCulprit: Bool, isKnown: Bool, delivered: Int
+    ) -> Bool {
         if suspected > 0 {
+            accepted = suspects > 0 ? accepted : 0
+            // Without the events that the answer names, the service may accept the others.
+            suspects = isKnown || suspected < left ? 0 : suspected
             // Beside events that are to be retried for other reasons, halves are good enough.
-            suspects = suspected == left ? suspected : 0
-            if suspects == 0 { limit = max(1, offered / 2) }
-        } else if isFound {
+            if !isKnown, suspects == 0 { limit = max(1, offered / 2) }
+            return true
+        }
+        if isCulprit {
             if suspects > 0 { found += 1 }
             suspects = 0
             // One event at fault is an accident. If there are more, most of the next pieces would be refused, too.
             if found > 1 { limit = 1 }
-        } else {
-            suspects = max(0, suspects - (offered - left))
+            return true
         }
+        guard suspects > 0 else { return false }
+        accepted = max(accepted, delivered)
+        suspects = max(0, suspects - (offered - left))
+        guard suspects == 0 else { return false }
+        isSizeRefused = true
+        limit = max(1, accepted)
+        return true
     }
 
     /// Passes on the receive times of all unsettled events.

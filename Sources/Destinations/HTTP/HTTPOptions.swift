@@ -22,8 +22,13 @@ package struct HTTPOptions: Sendable {
         case text
         /// One request per event. Each event is an object, whose members are the fields of a form.
         case form
+        /// One request per event. Each event is an object, whose only member is the root element.
+        case xml
 
-        package var isOnePerRequest: Bool { self == .single || self == .form }
+        package var isOnePerRequest: Bool { self == .single || self == .form || self == .xml }
+
+        /// Whether some events cannot be written in the format.
+        var mayRefuse: Bool { self == .text || self == .xml }
 
         var contentType: String {
             switch self {
@@ -31,6 +36,7 @@ package struct HTTPOptions: Sendable {
             case .ndjson, .lines: "application/x-ndjson"
             case .text: "text/plain; charset=utf-8"
             case .form: "application/x-www-form-urlencoded"
+            case .xml: "application/xml"
             }
         }
     }

@@ -23,8 +23,9 @@ struct SpelledNames {
         let start = text.bytes.count
         policy.append(name, to: &text.bytes)
         text.escape(from: start)
-        // A name that somebody makes up for each event would only take memory.
-        guard name.utf8.count <= 100 else { return }
+        // A name that somebody makes up for each event would only take memory. Two strings of ASCII are equal only if
+        // their bytes are.
+        guard name.utf8.count <= 100, name.utf8.allSatisfy({ $0 < 0x80 }) else { return }
         entries[place] = Entry(name: name, policy: policy, contents: Array(text.bytes[start...]))
     }
 }

@@ -3,8 +3,8 @@ import Events
 /// `unnest: properties.products`: makes an event of each item of a list. In each of these events, the item takes the
 /// list's place. An event without the list, or with an empty one, is unchanged.
 ///
-/// Their message ids end with the list's name and a number: `m:products:1`. Without the name, the ids of two lists of
-/// the same event could be equal.
+/// Their message ids end with the list's path and a number: `m:properties.products:1`. Without the path, the ids of two
+/// lists of the same event could be equal.
 struct UnnestTransform: RewritingTransform {
     static let declaration = TransformDeclaration.keys(
         "unnest", UnnestTransform(), shorthand: "list",
@@ -39,7 +39,7 @@ private final class UnnestRewriter: EventRewriter {
     private let list: Int
     /// The contents of a JSON string.
     private let name: [UInt8]?
-    /// `:products:`, as contents of a JSON string.
+    /// `:properties.products:`, as contents of a JSON string.
     private let idSuffix: [UInt8]
 
     init(_ transform: UnnestTransform, list: Int) {
@@ -51,7 +51,7 @@ private final class UnnestRewriter: EventRewriter {
             return contents
         }
         var suffix = Array(":".utf8)
-        JSONText.appendContents((transform.list.segments.last ?? "").utf8.span, to: &suffix)
+        JSONText.appendContents("\(transform.list)".utf8.span, to: &suffix)
         idSuffix = suffix + ":".utf8
     }
 
@@ -64,14 +64,15 @@ private final class UnnestRewriter: EventRewriter {
         if transform.keep { output.append(view.json) }
         var number = 1
         while true {
+            append(number, view, list: place, item: item, to: &output.bytes)
             // Each event has all the rest of the original one, so a long list makes many large events.
-            guard output.bytes.count - start + view.json.count <= transform.output else {
+            let isTooMuch = output.bytes.count - start > transform.output
+            output.finishEvent()
+            if isTooMuch {
                 return .reject(
                     "the events of the list \"\(transform.list)\" have more than \(transform.output) bytes"
                         + " (unnest.output)")
             }
-            append(number, view, list: place, item: item, to: &output.bytes)
-            output.finishEvent()
             guard let next = items.next(in: view.json)?.json else { return .rewritten }
             item = next
             number += 1

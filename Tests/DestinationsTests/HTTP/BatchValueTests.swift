@@ -155,8 +155,28 @@ import Testing
             ])
     }
 
+    @Test func `an object with one member is an XML document of its own request`() throws {
+        let head = #"<?xml version="1.0" encoding="UTF-8"?>"#
+        let (bodies, refused) = try bodies(
+            [
+                ##"{"order":{"@id":"a\"<\n\t&","note":"x & <y> \r\n \u0001","item":["A",{"@n":1,"#text":2}],"no":null,"e":{}}}"##,
+                #"{"größe":true}"#, #"{"a":[]}"#, #"{"a":{"b":[1,[2]]}}"#, #"{"a":1,"b":2}"#, "3", #"{"1a":1}"#,
+                #"{"a":{"b><c/":1}}"#, #"{"a":{"@":1}}"#, #"{"a":{"@x":1,"@x":2}}"#, #"{"@a":1}"#, #"{"":1}"#,
+                #"{"a":null}"#,
+            ], .xml)
+        #expect(
+            bodies == [
+                head + #"<order id="a&quot;&lt;&#10;&#9;&amp;"><note>x &amp; &lt;y&gt; &#13;"# + "\n "
+                    + #"\#u{FFFD}</note><item>A</item><item n="1">2</item><e></e></order>"#,
+                head + "<größe>true</größe>",
+            ])
+        #expect(refused.keys.sorted() == Array(2...12))
+        #expect(refused[7] == #""b><c/" is not the name of an XML element or attribute"#)
+    }
+
     @Test(arguments: [
         (HTTPOptions.Format.text, "text/plain; charset=utf-8"), (.form, "application/x-www-form-urlencoded"),
+        (.xml, "application/xml"),
     ])
     func `a body has its type`(format: HTTPOptions.Format, type: String) throws {
         var options = HTTPOptions(url: "http://h/", version: "1")

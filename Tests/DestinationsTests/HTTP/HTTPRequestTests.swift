@@ -105,6 +105,10 @@ import Testing
             case .single: [event, event]
             case .form:
                 Array(repeating: "x=" + String(repeating: "abc%20", count: 20_000), count: 2)
+            case .xml:
+                Array(
+                    repeating: #"<?xml version="1.0" encoding="UTF-8"?><x>"# + String(repeating: "abc ", count: 20_000)
+                        + "</x>", count: 2)
             }
         if case .each(let outcomes) = settlement { #expect(outcomes == [.delivered, .delivered]) }
         #expect(requests.map { gunzip($0.body) } == expected)

@@ -9,11 +9,12 @@ enum LocalFile {
     static func text(_ path: String) throws(CredentialError) -> String? {
         var bytes: [UInt8]?
         do throws(SystemError) {
-            // Not blocking: a named pipe would wait for its writer.
+            // A named pipe would otherwise wait for its writer.
             let file = try FileDescriptor.openWithoutWaiting(path)
-            if try file.size() != nil { bytes = try file.read(upTo: longest + 1) }
+            if try file.size() != nil { bytes = try whole(file) }
         } catch {
-            if error.isMissing { return nil }
+            // Also if a directory on the way cannot be entered: a system user often has no home.
+            guard FileManager.default.fileExists(atPath: path) else { return nil }
             throw CredentialError("\(error): give the user of the daemon access to the file", isRefusal: true)
         }
         guard let bytes else { throw CredentialError("\(path) is not a regular file", isRefusal: true) }
@@ -21,6 +22,17 @@ enum LocalFile {
             throw CredentialError("\(path) is longer than \(longest >> 20) MiB", isRefusal: true)
         }
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// At most one byte more than allowed. A network filesystem may return a part only.
+    private static func whole(_ file: borrowing FileDescriptor) throws(SystemError) -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count <= longest {
+            let part = try file.read(upTo: longest + 1 - bytes.count)
+            if part.isEmpty { break }
+            bytes += part
+        }
+        return bytes
     }
 
     /// A token in a file, without the line's end.

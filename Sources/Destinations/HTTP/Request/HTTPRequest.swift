@@ -98,6 +98,10 @@ struct HTTPRequest {
                 problems.append(HTTPOptionsError(option: "body", problem: problem))
             }
         }
+        if options.hasBody, options.format == .form || options.format == .xml {
+            let problem = "the mapping makes the whole body of format: \(options.format.rawValue); remove this key"
+            problems.append(HTTPOptionsError(option: "body", problem: problem))
+        }
         // Errors that show only when the parts are combined.
         if problems.isEmpty { collect { () throws(HTTPOptionsError) in _ = try HTTPRequest(options) } }
         return problems
@@ -167,7 +171,7 @@ struct HTTPRequest {
     var check: (any OutputCheck)? { options.check }
     var bodyCheck: (any OutputCheck)? { options.bodyCheck }
     /// Whether an event may be refused before it is sent.
-    var checks: Bool { options.check != nil || options.format == .text }
+    var checks: Bool { options.check != nil || options.format.mayRefuse }
     var hasBody: Bool { options.hasBody }
     var batchValues: [BatchValue] { options.batchValues }
     var destination: String { options.destination }

@@ -26,7 +26,7 @@ extension OutboundBatch {
     func body(_ format: HTTPOptions.Format) -> [UInt8] {
         switch format {
         case .ndjson: return payload
-        case .lines, .text, .form:
+        case .lines, .text, .form, .xml:
             var body: [UInt8] = []
             append(Array(events.indices), format, [:], to: &body)
             return body
@@ -73,6 +73,9 @@ extension OutboundBatch {
             }
         case .form:
             for place in places { body += TextBody.form(Array(json(place))) }
+        case .xml:
+            // An event that is no document has been refused (`TextBody.problem`).
+            for place in places { body += (try? XMLBody.document(Array(json(place)))) ?? [] }
         }
     }
 

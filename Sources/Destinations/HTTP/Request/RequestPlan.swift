@@ -84,7 +84,9 @@ struct RequestPlan {
     static func check(
         _ event: OutboundEvent, of batch: borrowing OutboundBatch, _ kind: HTTPRequest, at time: Int64
     ) -> (refusal: String?, mended: [UInt8]?) {
-        if kind.format == .text, let problem = TextBody.problem(Array(batch.payload[event.payload])) {
+        if kind.format.mayRefuse,
+            let problem = TextBody.problem(Array(batch.payload[event.payload]), kind.format)
+        {
             return (problem, nil)
         }
         guard let check = kind.check else { return (nil, nil) }

@@ -13,8 +13,19 @@ enum TextBody {
         return Array(json[document.range])
     }
 
-    /// Why an event cannot be a line. Otherwise a value of the event could forge further lines.
-    static func problem(_ json: [UInt8]) -> String? {
+    /// Why an event cannot be written in a format.
+    static func problem(_ json: [UInt8], _ format: HTTPOptions.Format) -> String? {
+        switch format {
+        case .text: return problem(line: json)
+        case .xml:
+            do throws(XMLBody.Problem) { _ = try XMLBody.document(json) } catch { return error.description }
+            return nil
+        case .ndjson, .lines, .array, .single, .form: return nil
+        }
+    }
+
+    /// Otherwise a value of the event could forge further lines.
+    private static func problem(line json: [UInt8]) -> String? {
         guard text(json).contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) else { return nil }
         return "its text has a line feed, and each event is one line; remove it in the mapping ($replace)"
     }

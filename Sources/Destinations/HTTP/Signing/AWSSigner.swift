@@ -87,10 +87,12 @@ package struct AWSSigner: RequestSigner {
             let path = url[authority...].firstIndex(where: { "/?#".contains($0) }), url[path] == "/"
         else { return url }
         let end = url[path...].firstIndex { "?#".contains($0) } ?? url.endIndex
-        let encoded = PercentEncoding.encode(url[path..<end].utf8) { byte in
-            // What is encoded already, and the places of values, stay as they are.
-            byte == UInt8(ascii: "%") || byte < 0x20 || Self.isKept(byte, UInt8(ascii: "/"))
+        // The places of values are control characters, and stay as they are.
+        let pieces = url[path..<end].split(omittingEmptySubsequences: false) {
+            $0.asciiValue.map { $0 < 0x20 } ?? false
         }
+        let places = url[path..<end].filter { $0.asciiValue.map { $0 < 0x20 } ?? false }.map(String.init) + [""]
+        let encoded = zip(pieces, places).map { Self.encoded(String($0), keeping: UInt8(ascii: "/")) + $1 }.joined()
         return url[..<path] + encoded + url[end...]
     }
 
