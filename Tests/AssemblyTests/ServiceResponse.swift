@@ -45,7 +45,11 @@ struct ServiceResponse {
             case .all(let outcome): [Outcome](repeating: outcome, count: 4)
             case .each(let outcomes): outcomes
             }
-        return each.map(Self.letter).joined(separator: " ")
+        // The only event of a request is the one that is rejected.
+        return each.map { outcome in
+            if case .someRejected = outcome, options.format.isOnePerRequest { return "x" }
+            return Self.letter(outcome)
+        }.joined(separator: " ")
     }
 
     private static func letter(_ outcome: Outcome) -> String {

@@ -21,8 +21,8 @@ extension Section where Target == DestinationDraft {
         Field(
             "answers", \.http.answers, .answers,
             "the rules for the service's answers; the first rule that matches applies; default: 2xx means delivered;"
-                + " 408, 423, 425, 429 and 5xx except 501 mean retry; 401 and 403 mean hold; 413 means split; any other"
-                + " status means rejected"
+                + " 408, 423, 425, 429 and 5xx except 501 mean retry; 401 and 403 mean hold; 400 and 413 mean split;"
+                + " any other status means rejected"
         ),
         Field(
             "limits", \.http.limits, .limits,

@@ -93,7 +93,7 @@ import Testing
         let (outcomes, _) = try outcomes([.status(400, body: "api_secret hunter2-hunter2 of some-user? no")]) {
             $0.url = $0.url.replacing("://", with: "://some-user:x@") + "?v=1&api_secret=hunter2-hunter2"
         }
-        #expect(outcomes == [.rejected(reason: "HTTP 400", answer: "api_secret [hidden] of [hidden]? no")])
+        #expect(outcomes == [.someRejected(reason: "HTTP 400", answer: "api_secret [hidden] of [hidden]? no")])
     }
 
     @Test func `a rejection keeps the response`() throws {

@@ -90,12 +90,21 @@ import Testing
     }
 
     @Test func `a rejected batch is dead-lettered with the response`() throws {
-        let result = try run(8, [.status(400, body: "no such table"), .status(200)]) {
+        let result = try run(8, [.status(422, body: "no such table"), .status(200)]) {
             $0.delivered == 4 && $0.deadLettered == 4
         }
         #expect(result.letters.map(\.position) == [0, 1, 2, 3])
-        #expect(result.letters.allSatisfy { $0.reason == "HTTP 400" && $0.answer == "no such table" })
+        #expect(result.letters.allSatisfy { $0.reason == "HTTP 422" && $0.answer == "no such table" })
         #expect(result.cursor == 8)
+    }
+
+    @Test func `without rules, a 400 rejects the invalid event only`() throws {
+        let result = try run(4, [.status(400), .status(400), .status(400, body: "bad"), .status(200)]) {
+            $0.delivered + $0.deadLettered == 4
+        }
+        #expect(result.requests.map { $0.text.split(separator: "\n").count } == [4, 2, 1, 3])
+        #expect(result.letters.map(\.position) == [0] && result.letters.first?.answer == "bad")
+        #expect(result.cursor == 4)
     }
 
     @Test func `a rejected credential delays the events until it is accepted again`() throws {

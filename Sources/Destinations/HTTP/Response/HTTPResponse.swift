@@ -33,6 +33,9 @@ package struct HTTPResponse: Sendable, Equatable {
             return .delivered
         case 401, 403:
             return .hold(reason: "HTTP \(status)" + Self.credentialHint, answer: excerpt(hiding: secrets))
+        case 400:
+            // One invalid event may be the reason why all are refused.
+            return .someRejected(reason: "HTTP 400", answer: excerpt(hiding: secrets))
         case 413:
             return .tooLarge(
                 reason: "HTTP 413: the request is too large for the service", answer: excerpt(hiding: secrets))

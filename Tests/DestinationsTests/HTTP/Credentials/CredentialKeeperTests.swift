@@ -223,7 +223,7 @@ import Testing
     }
 
     @Test func `an answer that repeats the token is shown without it`() throws {
-        let rig = try Rig([Self.token("very-secret-token")], [.status(400, body: "bad: Bearer very-secret-token")])
+        let rig = try Rig([Self.token("very-secret-token")], [.status(422, body: "bad: Bearer very-secret-token")])
         defer { rig.stop() }
         guard case .rejected(_, let answer) = try rig.harness.outcome(of: outbound(["{}"])) else {
             Issue.record("not rejected")
