@@ -142,6 +142,35 @@ struct RetryTests {
         #expect(search(for: [bad]).destination.offers.count <= 13)
     }
 
+    @Test func `an answer that names the event ends the search`() {
+        let bench = Bench()
+        bench.destination.answer = { batch in
+            guard batch.events.contains(where: { $0.position == 30 || $0.position == 600 }) else {
+                return .all(.delivered)
+            }
+            // The service says which event it is if there are few.
+            return batch.events.count > 100
+                ? .all(.someRejected(reason: "HTTP 400"))
+                : .each(
+                    batch.events.map { [30, 600].contains($0.position) ? .rejected(reason: "named") : .delivered })
+        }
+        bench.log.append(1000)
+        bench.run(for: .seconds(60))
+        #expect(bench.sink.letters.map(\.position) == [30, 600] && bench.worker.status.delivered == 998)
+        #expect(bench.destination.offers.count < 30)
+    }
+
+    @Test func `a service that refuses many events together gets pieces that it accepts`() {
+        let bench = Bench()
+        bench.destination.answer = { batch in
+            batch.events.count > 300 ? .all(.someRejected(reason: "HTTP 400")) : .all(.delivered)
+        }
+        bench.log.append(1000)
+        bench.run(for: .seconds(60))
+        #expect(bench.sink.letters.isEmpty && bench.worker.status.delivered == 1000)
+        #expect(bench.destination.offers.count < 25)
+    }
+
     @Test func `several rejected events of a batch are found, and all others are delivered once`() {
         #expect(search(for: [3, 4, 700]).destination.offers.count < 70)
         // With fewer requests than two for each event.

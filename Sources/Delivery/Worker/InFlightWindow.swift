@@ -293,21 +293,21 @@ extension InFlightWindow.Entry {
     ///   - suspected: how many of the events that were just offered are refused because of an unknown one.
     ///   - left: how many of them must be offered again.
     ///   - isCulprit: the one at fault was offered alone.
-    ///   - isKnown: the answer names events that are refused.
+    ///   - isKnown: some of the events are refused themselves.
     ///   - delivered: how many events were delivered.
     /// - Returns: whether this decides about the size of the next piece.
     private mutating func look(
         for suspected: Int, of left: Int, _ isCulprit: Bool, isKnown: Bool, delivered: Int
     ) -> Bool {
         if suspected > 0 {
-            accepted = suspects > 0 ? accepted : 0
+            if suspects == 0 { accepted = 0 }
             // Without the events that the answer names, the service may accept the others.
             suspects = isKnown || suspected < left ? 0 : suspected
             // Beside events that are to be retried for other reasons, halves are good enough.
             if !isKnown, suspects == 0 { limit = max(1, offered / 2) }
             return true
         }
-        if isCulprit {
+        if isCulprit || isKnown && suspects > 0 {
             if suspects > 0 { found += 1 }
             suspects = 0
             // One event at fault is an accident. If there are more, most of the next pieces would be refused, too.
