@@ -244,25 +244,9 @@ struct AWSServiceTests {
 
     /// Runs the daemon with these variables until it has delivered one event.
     private func deliver(_ daemon: TestDaemon, with variables: [String: String]) throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: TestDaemon.binaries + "/penstockd")
-        process.arguments = ["--config", daemon.configurationFile]
-        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("AWS_") }
-            .merging(["HOME": daemon.directory]) { $1 }.merging(variables) { $1 }
-        try "".write(toFile: daemon.path("log"), atomically: false, encoding: .utf8)
-        process.standardInput = FileHandle.nullDevice
-        process.standardError = FileHandle(forWritingAtPath: daemon.path("log"))
-        try process.run()
-        defer {
-            if process.isRunning {
-                kill(process.processIdentifier, SIGKILL)
-                process.waitUntilExit()
-            }
-        }
-        try eventually("the daemon serves") {
-            guard process.isRunning else { throw Failure("the daemon ended: \(daemon.log)") }
-            return (try? daemon.status()) != nil
-        }
+        try daemon.start(
+            environment: ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("AWS_") }
+                .merging(["HOME": daemon.directory]) { $1 }.merging(variables) { $1 })
         try send([Self.events[0]], to: daemon)
         try daemon.settle(accepted: 1)
         #expect(try daemon.status().destinations["queue"]?.deadLettered == 0)

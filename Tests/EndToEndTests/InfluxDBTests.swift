@@ -48,14 +48,7 @@ final class InfluxDBServer {
         [monitor]
         store-enabled = false
         """.write(toFile: directory + "/influxdb.conf", atomically: true, encoding: .utf8)
-        // Without this process's open files: an inherited pipe would hide its end from its reader.
-        let start =
-            "import subprocess, sys; n = subprocess.DEVNULL; print(subprocess.Popen(sys.argv[1:], stdin=n, stdout=n, stderr=n).pid)"
-        let started = try Program.run("python3", ["-c", start, program, "-config", directory + "/influxdb.conf"])
-        guard let process = pid_t(started.output.filter(\.isNumber)) else {
-            throw Failure("influxd: \(started.errors)")
-        }
-        return process
+        return try Program.startDetached([program, "-config", directory + "/influxdb.conf"])
     }
 
     /// The address with the user, whose password is the secret `key`.

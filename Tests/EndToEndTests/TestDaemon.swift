@@ -64,8 +64,9 @@ final class TestDaemon {
 
     /// Starts the daemon and waits until it serves.
     /// - Parameter descriptors: the daemon's descriptor limit (RLIMIT_NOFILE); nil: that of the test.
-    func start(descriptors: Int? = nil) throws {
+    func start(descriptors: Int? = nil, environment: [String: String]? = nil) throws {
         let process = Process()
+        if let environment { process.environment = environment }
         let command = [Self.binaries + "/penstockd", "--config", configurationFile]
         // prlimit(1) becomes the daemon, so the process's id is the daemon's.
         let limited = descriptors.map { ["/usr/bin/prlimit", "--nofile=\($0)"] + command } ?? command

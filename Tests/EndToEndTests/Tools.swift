@@ -73,6 +73,19 @@ struct Program {
             wasKilled: process.terminationReason == .uncaughtSignal)
     }
 
+    /// Starts a server without this process's open files: an inherited pipe would hide its end from its reader.
+    /// - Parameter command: the program's path, and its arguments.
+    static func startDetached(_ command: [String]) throws -> pid_t {
+        let start =
+            "import subprocess, sys; n = subprocess.DEVNULL; "
+            + "print(subprocess.Popen(sys.argv[1:], stdin=n, stdout=n, stderr=n).pid)"
+        let started = try run("python3", ["-c", start] + command)
+        guard let process = pid_t(started.output.filter(\.isNumber)) else {
+            throw Failure("\(command[0]): \(started.errors)")
+        }
+        return process
+    }
+
     /// Runs the `penstock` program of this build.
     static func penstock(_ arguments: [String], input: String = "") throws -> Program {
         try run(TestDaemon.binaries + "/penstock", arguments, input: input)

@@ -15,7 +15,7 @@ package struct HTTPResponse: Sendable, Equatable {
 
     static let credentialHint = ": the service rejects the credential; check the destination's headers and secrets"
     /// For an answer that a rule takes for an operator's matter, whatever its cause is.
-    static let settingsHint = ": the service refuses the destination's requests; check its settings and its credential"
+    static let settingsHint = ": the service refuses the requests; check the destination's settings and its credential"
 
     package init(status: Int, retryAfter: String? = nil, location: String? = nil, body: [UInt8] = []) {
         self.status = status

@@ -31,6 +31,24 @@ import Testing
     }
 
     @Test(arguments: [
+        ("https://h/d=1/(a)/b@c:d?x=1&y=(", "https://h/d%3D1/%28a%29/b%40c%3Ad?x=1&y=("),
+        // Another spelling of what is encoded already.
+        ("http://u:p@h:1/a%3db/%7Ec/%zz", "http://u:p@h:1/a%3Db/~c/%25zz"),
+        ("https://h/\u{0}=\u{1}/=\u{0}", "https://h/\u{0}%3D\u{1}/%3D\u{0}"), ("https://h/%00%01", "https://h/%00%01"),
+        ("https://h", "https://h"), ("https://h?a=/b=c", "https://h?a=/b=c"), ("https://h/é", "https://h/%C3%A9"),
+    ])
+    func `a path is sent to S3 as it is signed`(url: String, expected: String) throws {
+        let signer = AWSSigner(region: "r", service: "s3")
+        #expect(signer.spelling(of: url) == expected && signer.spelling(of: expected) == expected)
+        #expect(AWSSigner(region: "r", service: "sqs").spelling(of: url) == url)
+        // The path of the request is that of the signature.
+        guard !url.contains(where: { $0 < " " }) else { return }
+        let (text, _) = signer.canonicalRequest(UnsignedRequest(method: "PUT", url: expected), [], "HASH")
+        let path = try #require(CurlURL(expected)).path
+        #expect(text.split(separator: "\n")[1] == (path.isEmpty ? "/" : path))
+    }
+
+    @Test(arguments: [
         ("s3", "https://h/a%20b/c=d/%C3%A9~", "/a%20b/c%3Dd/%C3%A9~"), ("s3", "https://h/a+b", "/a%2Bb"),
         ("firehose", "https://h/a%20b/c=d", "/a%2520b/c%253Dd"), ("firehose", "https://h", "/"),
         ("s3", "https://h/%zz%", "/%25zz%25"),
