@@ -35,7 +35,7 @@ package final class FleetBatching {
         var name = [CChar](repeating: 0, count: 256)
         unsafe gethostname(&name, name.count - 1)
         let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        host = text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? text : ""
+        host = FleetHeader.isHost(text) ? text : ""
     }
 
     /// Sets the bounds of the next messages.
@@ -53,14 +53,11 @@ package final class FleetBatching {
     ///   for any message.
     package func messages(of batch: Batch) -> (messages: [FleetMessage], tooLarge: [Int]) {
         guard let writer else { preconditionFailure("messages were made before their bounds were known") }
-        for (index, event) in batch.enumerated() {
-            unsafe event.withUnsafePayload { payload in
-                unsafe readKey(payload.bindMemory(to: UInt8.self).span)
-                let position = event.position
-                unsafe writer.add(
-                    index, to: FleetPartition.of(key, position: position, count: writer.partitions),
-                    FleetPlace(position: position, part: event.part), receivedAt: event.receivedAt, payload)
-            }
+        unsafe batch.withUnsafeEvents { index, event in
+            let position = unsafe event.position
+            unsafe writer.add(
+                index, to: partition(of: event, position, writer.partitions),
+                FleetPlace(position: position, part: event.part), receivedAt: event.receivedAt, event.payload)
         }
         return writer.finish()
     }
@@ -76,6 +73,18 @@ package final class FleetBatching {
         if !host.isEmpty { headers.append((FleetHeader.host, host)) }
         if isBackfill { headers.append((FleetHeader.backfill, "1")) }
         return headers
+    }
+
+    private func partition(of event: borrowing UnsafeEvent, _ position: UInt64, _ count: Int) -> Int {
+        // The host has mostly found it. What contains escapes is looked up, because the text decides, not its spelling.
+        let user = unsafe event.user
+        if let text = user.baseAddress, unsafe !user.isEmpty,
+            unsafe memchr(text, Int32(UInt8(ascii: "\\")), user.count) == nil
+        {
+            return unsafe FleetPartition.of(user, position: position, count: count)
+        }
+        unsafe readKey(event.payload.bindMemory(to: UInt8.self).span)
+        return FleetPartition.of(key, position: position, count: count)
     }
 
     /// The user's id, or the anonymous id without one. An empty id is none.

@@ -5,6 +5,8 @@ import CZstd
 /// Unsafe part: the library's context, which this object owns.
 @safe package final class FleetCompressor {
     private let context: OpaquePointer
+    /// Kept, because fresh memory for each frame costs more than the frame.
+    private var scratch: [UInt8] = []
 
     /// - Parameter level: of zstd, from -7 (quickest) to 19.
     package init(level: Int) {
@@ -16,17 +18,21 @@ import CZstd
 
     deinit { unsafe ZSTD_freeCCtx(context) }
 
-    package func compress(_ body: [UInt8]) -> [UInt8] {
+    package func compress(_ body: Span<UInt8>) -> [UInt8] {
         let bound = ZSTD_compressBound(body.count)
-        return unsafe [UInt8](unsafeUninitializedCapacity: bound) { buffer, count in
+        if scratch.count < bound { scratch = [UInt8](repeating: 0, count: bound) }
+        defer { if bound > Self.kept { scratch = [] } }
+        return unsafe scratch.withUnsafeMutableBytes { scratch in
             let size = unsafe body.withUnsafeBytes { bytes in
-                unsafe ZSTD_compress2(context, buffer.baseAddress, buffer.count, bytes.baseAddress, bytes.count)
+                unsafe ZSTD_compress2(context, scratch.baseAddress, scratch.count, bytes.baseAddress, bytes.count)
             }
             // The buffer has the size that always suffices.
             precondition(ZSTD_isError(size) == 0, "zstd cannot compress")
-            count = size
+            return unsafe Array(scratch[..<size])
         }
     }
+
+    private static let kept = 2 << 20
 }
 
 /// Expands bodies that may come from anyone. Belongs to one thread at a time.

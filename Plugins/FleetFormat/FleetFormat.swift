@@ -42,6 +42,11 @@ package enum FleetHeader {
 
     /// The version of the format.
     package static let version = "1"
+
+    /// Whether a text can be a header field, and an aggregator takes it for the name of a host.
+    package static func isHost(_ name: String) -> Bool {
+        (1...255).contains(name.utf8.count) && name.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
 }
 
 /// The place of an event in the journal of its edge.

@@ -41,19 +41,23 @@ package final class FleetReading {
         }
         let sequence = header(FleetHeader.sequence) ?? ""
         let origin = header(FleetHeader.backfill) == nil ? FleetOrigin.id(edge: edge, sequence: sequence) : nil
+        let host = header(FleetHeader.host).flatMap { FleetHeader.isHost($0) ? $0 : nil }
+        func empty(from start: Int) -> EventBuffer {
+            var offer = EventBuffer(origin: origin, lines: body, from: start)
+            offer.host = host
+            return offer
+        }
         var offers: [EventBuffer] = []
-        var offer = EventBuffer(origin: origin)
-        offer.reserveCapacity(events: min(events.count, limits.events), bytes: min(body.count, limits.bytes))
-        unsafe body.withUnsafeBytes { bytes in
-            for event in events {
-                let isFull = offer.count >= limits.events || offer.byteCount + event.range.count > limits.bytes
-                if isFull, !offer.isEmpty {
-                    offers.append(offer)
-                    offer = EventBuffer(origin: origin)
-                }
-                let json = unsafe UnsafeRawBufferPointer(rebasing: bytes[event.range])
-                unsafe offer.append(json, position: event.place.position, part: event.place.part)
+        var offer = empty(from: events.first?.range.lowerBound ?? body.count)
+        for event in events {
+            let isFull = offer.count >= limits.events || offer.byteCount + event.range.count > limits.bytes
+            if isFull, !offer.isEmpty {
+                offers.append(offer)
+                offer = empty(from: event.range.lowerBound)
             }
+            offer.appendLine(
+                to: event.range.upperBound, position: event.place.position, part: event.place.part,
+                receivedAt: event.receivedAt)
         }
         offers.append(offer)
         return offers

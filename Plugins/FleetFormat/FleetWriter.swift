@@ -32,21 +32,32 @@ package struct FleetMessage: Sendable {
 /// Makes the messages of a batch. Belongs to one thread at a time.
 package final class FleetWriter {
     private struct Group {
+        /// Bytes before the first line, so that the table of the whole group can be put there.
+        static let gap = 8 << 10
+
         var events: [(place: FleetPlace, receivedAt: Int64)] = []
         var indexes: [Int] = []
-        /// The events' JSON, each with a line feed.
-        var lines: [UInt8] = []
+        /// The gap, then the events' JSON, each with a line feed.
+        var lines = [UInt8](repeating: 0, count: gap)
         /// Where each line ends.
         var ends: [Int] = []
+
+        mutating func removeAll() {
+            events.removeAll(keepingCapacity: true)
+            indexes.removeAll(keepingCapacity: true)
+            lines.removeLast(lines.count - Self.gap)
+            ends.removeAll(keepingCapacity: true)
+        }
     }
 
-    /// The most bytes of memory that a partition keeps for the next batch.
-    private static let kept = 256 << 10
+    /// The most bytes of memory that all partitions keep for the next batch.
+    private static let kept = 16 << 20
 
     private let limit: Int
     private let compressor: FleetCompressor
     private var groups: [Group]
     private var used: [Int] = []
+    private var table: [UInt8] = []
 
     /// - Parameters:
     ///   - partitions: their number, at least 1.
@@ -78,15 +89,12 @@ package final class FleetWriter {
         var messages: [FleetMessage] = []
         var tooLarge: [Int] = []
         for partition in used {
-            write(groups[partition], 0..<groups[partition].events.count, partition, &messages, &tooLarge)
-            if groups[partition].lines.capacity > Self.kept {
+            write(0..<groups[partition].events.count, of: partition, &messages, &tooLarge)
+            if groups[partition].lines.capacity > max(Self.kept / partitions, 64 << 10) {
                 groups[partition] = Group()
                 continue
             }
-            groups[partition].events.removeAll(keepingCapacity: true)
-            groups[partition].indexes.removeAll(keepingCapacity: true)
-            groups[partition].lines.removeAll(keepingCapacity: true)
-            groups[partition].ends.removeAll(keepingCapacity: true)
+            groups[partition].removeAll()
         }
         used.removeAll(keepingCapacity: true)
         return (messages, tooLarge)
@@ -94,15 +102,10 @@ package final class FleetWriter {
 
     /// Halves what is too large.
     private func write(
-        _ group: Group, _ range: Range<Int>, _ partition: Int, _ messages: inout [FleetMessage],
-        _ tooLarge: inout [Int]
+        _ range: Range<Int>, of partition: Int, _ messages: inout [FleetMessage], _ tooLarge: inout [Int]
     ) {
-        let start = range.lowerBound == 0 ? 0 : group.ends[range.lowerBound - 1]
-        var body: [UInt8] = []
-        body.reserveCapacity(4 + range.count * 16 + group.ends[range.upperBound - 1] - start)
-        FleetBody.append(group.events[range], to: &body)
-        body += group.lines[start..<group.ends[range.upperBound - 1]]
-        let frame = compressor.compress(body)
+        let frame = frame(&groups[partition], range)
+        let group = groups[partition]
         if frame.count <= limit {
             messages.append(
                 FleetMessage(
@@ -113,8 +116,24 @@ package final class FleetWriter {
             tooLarge.append(group.indexes[range.lowerBound])
         } else {
             let middle = range.lowerBound + range.count / 2
-            write(group, range.lowerBound..<middle, partition, &messages, &tooLarge)
-            write(group, middle..<range.upperBound, partition, &messages, &tooLarge)
+            write(range.lowerBound..<middle, of: partition, &messages, &tooLarge)
+            write(middle..<range.upperBound, of: partition, &messages, &tooLarge)
         }
+    }
+
+    /// The compressed body of some of a group's events.
+    private func frame(_ group: inout Group, _ range: Range<Int>) -> [UInt8] {
+        table.removeAll(keepingCapacity: true)
+        FleetBody.append(group.events[range], to: &table)
+        let start = range.lowerBound == 0 ? Group.gap : group.ends[range.lowerBound - 1]
+        let end = group.ends[range.upperBound - 1]
+        // Mostly the table fits into the gap, and the lines need not be copied behind it.
+        guard range.lowerBound == 0, table.count <= Group.gap else {
+            let body = table + group.lines[start..<end]
+            return compressor.compress(body.span)
+        }
+        let place = Group.gap - table.count
+        for (index, byte) in table.enumerated() { group.lines[place + index] = byte }
+        return compressor.compress(group.lines.span.extracting(place..<end))
     }
 }

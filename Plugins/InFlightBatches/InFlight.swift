@@ -14,9 +14,21 @@ package final class InFlight: Sendable {
     private struct Entry {
         let batch: Batch
         let due: ContinuousClock.Instant
-        var outcomes: [Outcome?]
+        /// By event: whether it has an outcome.
+        var isSettled: [Bool]
+        /// The outcomes that are not `delivered`, by event: most batches have none.
+        var others: [Int: Outcome] = [:]
         /// Events without an outcome, and 1 while the batch is being sent: until then its events are read.
         var open: Int
+
+        /// Later outcomes of the same event are ignored.
+        /// - Parameter other: nil: it is delivered.
+        mutating func settle(_ index: Int, _ other: Outcome?) {
+            guard isSettled.indices.contains(index), !isSettled[index] else { return }
+            isSettled[index] = true
+            open -= 1
+            if let other { others[index] = other }
+        }
     }
 
     private struct State {
@@ -24,11 +36,6 @@ package final class InFlight: Sendable {
         var last: Number = 0
         var events = 0
         var wantsRoom = false
-    }
-
-    private struct Settlement {
-        let batch: Batch
-        let outcomes: [Outcome?]
     }
 
     private let window: Int
@@ -58,7 +65,8 @@ package final class InFlight: Sendable {
             repeat { state.last &+= 1 } while state.last == 0 || state.entries[state.last] != nil
             state.events += batch.count
             state.entries[state.last] = Entry(
-                batch: batch, due: due, outcomes: Array(repeating: nil, count: batch.count), open: batch.count + 1)
+                batch: batch, due: due, isSettled: Array(repeating: false, count: batch.count),
+                open: batch.count + 1)
             return state.last
         }
     }
@@ -70,12 +78,8 @@ package final class InFlight: Sendable {
 
     /// Reports the outcome of several events.
     package func settle(_ number: Number, _ indexes: some Collection<Int>, _ outcome: Outcome) {
-        close(number) { entry in
-            for index in indexes where entry.outcomes.indices.contains(index) && entry.outcomes[index] == nil {
-                entry.outcomes[index] = outcome
-                entry.open -= 1
-            }
-        }
+        let other = outcome == .delivered ? nil : outcome
+        close(number) { entry in for index in indexes { entry.settle(index, other) } }
     }
 
     /// All events of the batch were passed to the library, or have an outcome.
@@ -89,12 +93,12 @@ package final class InFlight: Sendable {
         let numbers = state.withLock { state in
             state.entries.filter { entry in before.map { entry.value.due <= $0 } ?? true }.keys.sorted()
         }
+        let other = outcome == .delivered ? nil : outcome
         var count = 0
         for number in numbers {
             close(number) { entry in
-                for index in entry.outcomes.indices where entry.outcomes[index] == nil {
-                    entry.outcomes[index] = outcome
-                    entry.open -= 1
+                for index in entry.isSettled.indices where !entry.isSettled[index] {
+                    entry.settle(index, other)
                     count += 1
                 }
             }
@@ -108,16 +112,22 @@ package final class InFlight: Sendable {
     }
 
     private func close(_ number: Number, _ body: (inout Entry) -> Void) {
-        let (settlement, hasRoom) = state.withLock { state -> (Settlement?, Bool) in
+        let (settled, hasRoom) = state.withLock { state -> (Entry?, Bool) in
             guard let place = state.entries.index(forKey: number) else { return (nil, false) }
             body(&state.entries.values[place])
             guard state.entries.values[place].open == 0 else { return (nil, false) }
             let entry = state.entries.remove(at: place).value
             state.events -= entry.batch.count
             defer { state.wantsRoom = false }
-            return (Settlement(batch: entry.batch, outcomes: entry.outcomes), state.wantsRoom)
+            return (entry, state.wantsRoom)
         }
-        if let settlement { settlement.batch.settle(settlement.outcomes.map { $0 ?? .retry }) }
+        if let settled {
+            if settled.others.isEmpty {
+                settled.batch.settle(.delivered)
+            } else {
+                settled.batch.settle(settled.batch.indices.map { settled.others[$0] ?? .delivered })
+            }
+        }
         if hasRoom { onRoom() }
     }
 }

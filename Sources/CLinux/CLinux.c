@@ -221,6 +221,9 @@ int clinux_spawn(const char *program, const char *environment, int file, struct 
         int pair[2] = {-1, -1};
         if (i == SOCKET && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) error = errno;
         if (i >= MESSAGES && pipe2(pair, O_CLOEXEC) != 0) error = errno;
+        /* The offers of a source are up to 256 KiB long: with room for two, reader and writer seldom wait for each other. A
+         * user's pipes may have no more memory; then it stays as it is. */
+        if (i == MESSAGES && error == 0) fcntl(pair[1], F_SETPIPE_SZ, 512 << 10);
         if (i == LIBRARY) pair[1] = file;
         ours[i] = pair[0];
         if (i >= MESSAGES && error == 0 && fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0) error = errno;

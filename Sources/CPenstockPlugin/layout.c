@@ -16,7 +16,7 @@ SIZE(penstock_field, 16);
 AT(penstock_field, name, 0);
 AT(penstock_field, value, 8);
 
-SIZE(penstock_event, 64);
+SIZE(penstock_event, 80);
 AT(penstock_event, position, 0);
 AT(penstock_event, received_at_ns, 8);
 AT(penstock_event, message_id, 16);
@@ -24,6 +24,7 @@ AT(penstock_event, payload, 32);
 AT(penstock_event, kind, 48);
 AT(penstock_event, attempt, 52);
 AT(penstock_event, part, 56);
+AT(penstock_event, user, 64);
 
 SIZE(penstock_batch, 56);
 AT(penstock_batch, struct_size, 0);
@@ -95,7 +96,7 @@ AT(penstock_place, position, 0);
 AT(penstock_place, part, 8);
 AT(penstock_place, reserved, 12);
 
-SIZE(penstock_offer, 80);
+SIZE(penstock_offer, 104);
 AT(penstock_offer, struct_size, 0);
 AT(penstock_offer, count, 4);
 AT(penstock_offer, token, 8);
@@ -103,6 +104,8 @@ AT(penstock_offer, lane, 16);
 AT(penstock_offer, events, 48);
 AT(penstock_offer, origin, 56);
 AT(penstock_offer, places, 72);
+AT(penstock_offer, host, 80);
+AT(penstock_offer, received_at_ns, 96);
 
 SIZE(penstock_refusal, 24);
 AT(penstock_refusal, index, 0);

@@ -10,6 +10,6 @@ _Static_assert(sizeof(plugin_complete) == 16, "");
 _Static_assert(sizeof(plugin_outcome) == 12, "");
 _Static_assert(sizeof(plugin_source_create) == 32, "");
 _Static_assert(sizeof(plugin_lane) == 8, "");
-_Static_assert(sizeof(plugin_offer) == 16, "");
+_Static_assert(sizeof(plugin_offer) == 24, "");
 _Static_assert(sizeof(plugin_stored) == 32, "");
 _Static_assert(sizeof(plugin_refused) == 8, "");

@@ -79,6 +79,8 @@ package struct Configuration: Sendable {
         package var invalidText: InvalidText = .refuse
         /// The most bytes that a plugin has offered and that are not stored yet.
         package var window: Int = 4 << 20
+        /// How old events that the plugin brings in may be while the daemon is ready.
+        package var readyLag: Duration = .seconds(300)
         /// Runs for every event before it is stored.
         package var scrub: [Rules.Step] = []
 

@@ -4,6 +4,8 @@
     @usableFromInline package var position: UInt64
     /// When the event arrived, in nanoseconds since 1970-01-01 UTC.
     @usableFromInline package var receivedAt: Int64
+    /// When the first host received it: another time than `receivedAt` if it came from another host that told when.
+    @usableFromInline package var firstReceivedAt: Int64
     /// Where its JSON starts in the batch's bytes.
     @usableFromInline package var offset: UInt32
     @usableFromInline package var length: UInt32
@@ -13,10 +15,12 @@
 
     @inlinable @inline(__always)
     package init(
-        position: UInt64, receivedAt: Int64, offset: UInt32, length: UInt32, origin: UInt32, index: EventIndex
+        position: UInt64, receivedAt: Int64, firstReceivedAt: Int64? = nil, offset: UInt32, length: UInt32,
+        origin: UInt32, index: EventIndex
     ) {
         self.position = position
         self.receivedAt = receivedAt
+        self.firstReceivedAt = firstReceivedAt ?? receivedAt
         self.offset = offset
         self.length = length
         self.origin = origin

@@ -96,12 +96,15 @@ package struct Origin: Sendable, Hashable {
     package var uid: UInt32
     package var gid: UInt32
     package var pid: Int32
+    /// The host that received the event first; empty: this host, or not known.
+    package var host: String
 
-    package init(source: String, uid: UInt32, gid: UInt32, pid: Int32) {
+    package init(source: String, uid: UInt32, gid: UInt32, pid: Int32, host: String = "") {
         self.source = source
         self.uid = uid
         self.gid = gid
         self.pid = pid
+        self.host = host
     }
 
     /// A sender that the kernel does not name.

@@ -11,10 +11,13 @@ package struct LanePosition: Sendable, Hashable {
     /// The last of the events before, if they come from another journal. Stored with them, and never forgotten with
     /// the lane.
     package var mark: OriginMark?
+    /// What the host that received the events before told about them. Stored with them; nothing of the lane.
+    package var receipt: EarlierReceipt?
 
-    package init(lane: String, position: [UInt8], mark: OriginMark? = nil) {
+    package init(lane: String, position: [UInt8], mark: OriginMark? = nil, receipt: EarlierReceipt? = nil) {
         self.lane = lane
         self.position = position
         self.mark = mark
+        self.receipt = receipt
     }
 }

@@ -48,7 +48,9 @@ import Synchronization
     }
 
     /// Reports one outcome for all events.
-    public func settle(_ outcome: Outcome) { settle(repeatElement(outcome, count: endIndex)) }
+    public func settle(_ outcome: Outcome) {
+        settle { token in host.complete(token, outcome, count: endIndex) }
+    }
 
     /// The time until `deadline`; negative after it.
     public var timeLeft: Duration {
@@ -81,13 +83,43 @@ import Synchronization
 
     /// Reads the host's memory, which stays valid meanwhile only if no other thread settles the batch.
     fileprivate func read<Value, Failure>(
-        _ index: UInt32, _ body: (penstock_event) throws(Failure) -> Value
+        _ index: UInt32, _ body: (borrowing UnsafeEvent) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         precondition(state.withLock { $0 == .offered }, "an event was read after its batch was settled")
+        return unsafe try body(event(index))
+    }
+
+    /// Reads all events, in order. Cheaper than the events of the collection, which are checked one by one.
+    /// - Parameter body: gets each event and its index. It must not keep the bytes, nor settle the batch.
+    public func withUnsafeEvents<Failure>(
+        _ body: (Int, borrowing UnsafeEvent) throws(Failure) -> Void
+    ) throws(Failure) {
+        precondition(state.withLock { $0 == .offered }, "events were read after their batch was settled")
+        for index in 0..<endIndex { unsafe try body(index, event(UInt32(truncatingIfNeeded: index))) }
+    }
+
+    private func event(_ index: UInt32) -> UnsafeEvent {
         guard let event = unsafe penstock_batch_event(pointer.batch, index) else {
             preconditionFailure("the batch has no events")
         }
-        return unsafe try body(event.pointee)
+        return unsafe UnsafeEvent(
+            event: event, hasUser: pointer.batch.pointee.event_stride >= MemoryLayout<penstock_event>.size)
+    }
+}
+
+/// The fields of one event in the host's memory, which stays valid until the batch is settled.
+@unsafe public struct UnsafeEvent: ~Copyable {
+    fileprivate let event: UnsafePointer<penstock_event>
+    /// Hosts before version 1.2 know no users.
+    fileprivate let hasUser: Bool
+
+    public var position: UInt64 { unsafe event.pointee.position }
+    public var part: UInt32 { unsafe event.pointee.part }
+    public var receivedAt: Int64 { unsafe event.pointee.received_at_ns }
+    public var payload: UnsafeRawBufferPointer { unsafe event.pointee.payload.bytes }
+    /// As in `penstock_event`: with JSON escapes; empty: there is none, or it must be read from the payload.
+    public var user: UnsafeRawBufferPointer {
+        unsafe hasUser ? event.pointee.user.bytes : UnsafeRawBufferPointer(start: nil, count: 0)
     }
 }
 
@@ -105,13 +137,13 @@ public struct Event: Sendable {
     let index: UInt32
 
     /// Its position in the host's journal. With `part` it is the idempotency key, the same on every retry and replay.
-    public var position: UInt64 { unsafe batch.read(index) { unsafe $0.position } }
+    public var position: UInt64 { unsafe batch.read(index) { unsafe $0.event.pointee.position } }
     /// The index, from 0, among the events that transforms made of the one at `position`.
-    public var part: UInt32 { unsafe batch.read(index) { unsafe $0.part } }
-    /// When the host received it: nanoseconds since 1970-01-01 UTC.
-    public var receivedAt: Int64 { unsafe batch.read(index) { unsafe $0.received_at_ns } }
+    public var part: UInt32 { unsafe batch.read(index) { unsafe $0.event.pointee.part } }
+    /// When it was received, by the host that received it first if that is known: nanoseconds since 1970-01-01 UTC.
+    public var receivedAt: Int64 { unsafe batch.read(index) { unsafe $0.event.pointee.received_at_ns } }
     /// nil: a kind that is newer than this kit.
-    public var kind: Kind? { unsafe batch.read(index) { unsafe Kind(rawValue: $0.kind) } }
+    public var kind: Kind? { unsafe batch.read(index) { unsafe Kind(rawValue: $0.event.pointee.kind) } }
     /// The kind's name, such as `track`; `unknown` for a kind that is newer than this kit.
     public var kindName: String {
         switch kind {
@@ -125,14 +157,17 @@ public struct Event: Sendable {
         }
     }
     /// How often it was offered before; 0: this is the first time.
-    public var attempt: UInt32 { unsafe batch.read(index) { unsafe $0.attempt } }
+    public var attempt: UInt32 { unsafe batch.read(index) { unsafe $0.event.pointee.attempt } }
     /// Its message id as written in the payload, with JSON escapes; empty if the payload has none.
     public var messageID: String {
-        unsafe batch.read(index) { unsafe String(decoding: $0.message_id.bytes, as: UTF8.self) }
+        unsafe batch.read(index) { unsafe String(decoding: $0.event.pointee.message_id.bytes, as: UTF8.self) }
     }
+    /// The user's id as written in the payload, with JSON escapes; the anonymous id if there is no user's. Empty if
+    /// there is neither, or if the host has not looked: then read the payload.
+    public var user: String { unsafe batch.read(index) { unsafe String(decoding: $0.user, as: UTF8.self) } }
     /// The JSON object after filters and transforms, or the value that the destination's mapping makes of it. Valid
     /// JSON without line feeds.
-    public var payload: String { unsafe batch.read(index) { unsafe String(decoding: $0.payload.bytes, as: UTF8.self) } }
+    public var payload: String { unsafe batch.read(index) { unsafe String(decoding: $0.payload, as: UTF8.self) } }
 
     /// The payload without a copy.
     /// - Parameter body: must not settle the batch.
@@ -147,14 +182,14 @@ public struct Event: Sendable {
     public func withUnsafePayload<Value, Failure>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        unsafe try batch.read(index) { event throws(Failure) in unsafe try body(event.payload.bytes) }
+        unsafe try batch.read(index) { event throws(Failure) in unsafe try body(event.payload) }
     }
 
     /// As `withUnsafePayload`, for the message id.
     public func withUnsafeMessageID<Value, Failure>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        unsafe try batch.read(index) { event throws(Failure) in unsafe try body(event.message_id.bytes) }
+        unsafe try batch.read(index) { event throws(Failure) in unsafe try body(event.event.pointee.message_id.bytes) }
     }
 }
 

@@ -14,32 +14,58 @@ import CPenstockPlugin
         var reasons: [UInt8] = []
         var starts: [Int?] = []
         var list = unsafe outcomes.map { outcome in
-            var raw = unsafe penstock_outcome()
-            var reason: String?
-            switch outcome {
-            case .delivered: unsafe raw.status = PENSTOCK_DELIVERED
-            case .retry(let why, let after):
-                unsafe raw.status = PENSTOCK_RETRY
-                unsafe raw.retry_after_ms = UInt32(clamping: after?.wholeMilliseconds ?? 0)
-                reason = why
-            case .rejected(let why):
-                unsafe raw.status = PENSTOCK_REJECTED
-                reason = why
-            }
+            let reason = outcome.reason
             starts.append(reason == nil ? nil : reasons.count)
             if let reason {
                 reasons += reason.utf8
                 reasons.append(0)
             }
-            return unsafe raw
+            return unsafe outcome.raw
         }
         unsafe reasons.withUnsafeBytes { reasons in
             for (index, start) in starts.enumerated() {
                 guard let start, let base = reasons.baseAddress else { continue }
                 unsafe list[index].reason = UnsafePointer((base + start).assumingMemoryBound(to: CChar.self))
             }
-            unsafe table.pointee.complete?(
-                table, token, list, UInt32(list.count), UInt32(MemoryLayout<penstock_outcome>.stride))
+            unsafe complete(token, list)
         }
+    }
+
+    /// One outcome for all events of a batch.
+    func complete(_ token: UInt64, _ outcome: Outcome, count: Int) {
+        var raw = unsafe outcome.raw
+        guard let reason = outcome.reason else { return unsafe complete(token, Array(repeating: raw, count: count)) }
+        unsafe reason.withCString { text in
+            unsafe raw.reason = text
+            unsafe complete(token, Array(repeating: raw, count: count))
+        }
+    }
+
+    private func complete(_ token: UInt64, _ list: [penstock_outcome]) {
+        unsafe table.pointee.complete?(
+            table, token, list, UInt32(list.count), UInt32(MemoryLayout<penstock_outcome>.stride))
+    }
+}
+
+extension Outcome {
+    fileprivate var reason: String? {
+        switch self {
+        case .delivered: nil
+        case .retry(let reason, _): reason
+        case .rejected(let reason): reason
+        }
+    }
+
+    /// Without the reason.
+    fileprivate var raw: penstock_outcome {
+        var raw = unsafe penstock_outcome()
+        switch self {
+        case .delivered: unsafe raw.status = PENSTOCK_DELIVERED
+        case .retry(_, let after):
+            unsafe raw.status = PENSTOCK_RETRY
+            unsafe raw.retry_after_ms = UInt32(clamping: after?.wholeMilliseconds ?? 0)
+        case .rejected: unsafe raw.status = PENSTOCK_REJECTED
+        }
+        return unsafe raw
     }
 }

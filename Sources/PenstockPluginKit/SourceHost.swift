@@ -29,19 +29,18 @@ import Glibc
     /// - Throws: the offer is not valid, and never will be.
     public func offer(_ events: EventBuffer, lane: Lane, token: UInt64) throws(SourceError) -> Bool {
         let (status, reason) = unsafe events.withStrings { strings in
-            unsafe Self.withString(lane.name) { name in
-                unsafe lane.position.withUnsafeBytes { position in
-                    let position = unsafe penstock_string(
-                        data: position.baseAddress?.assumingMemoryBound(to: CChar.self), length: position.count)
-                    return unsafe Self.withString(events.origin ?? "") { origin in
-                        unsafe events.withPlaces { places in
-                            var offer = unsafe penstock_offer(
-                                struct_size: UInt32(MemoryLayout<penstock_offer>.size),
-                                count: UInt32(clamping: strings.count), token: token,
-                                lane: penstock_lane(name: name, position: position), events: strings.baseAddress,
-                                origin: origin, places: places)
-                            return unsafe make(&offer)
-                        }
+            unsafe lane.position.withUnsafeBytes { position in
+                let position = unsafe penstock_string(
+                    data: position.baseAddress?.assumingMemoryBound(to: CChar.self), length: position.count)
+                let (origin, host) = (events.origin ?? "", events.host ?? "")
+                return unsafe Self.withStrings(lane.name, origin, host) { name, origin, host in
+                    unsafe events.withPlaces { places, times in
+                        var offer = unsafe penstock_offer(
+                            struct_size: UInt32(MemoryLayout<penstock_offer>.size),
+                            count: UInt32(clamping: strings.count), token: token,
+                            lane: penstock_lane(name: name, position: position), events: strings.baseAddress,
+                            origin: origin, places: places, host: host, received_at_ns: times)
+                        return unsafe make(&offer)
                     }
                 }
             }
@@ -87,6 +86,17 @@ import Glibc
             let status = unsafe source.pointee.offer?(table, offer, error.baseAddress, error.count) ?? PENSTOCK_FAILED
             guard status == PENSTOCK_FAILED, let text = error.baseAddress else { return (status, "") }
             return unsafe (status, String(cString: text))
+        }
+    }
+
+    private static func withStrings<Value>(
+        _ first: String, _ second: String, _ third: String,
+        _ body: (penstock_string, penstock_string, penstock_string) -> Value
+    ) -> Value {
+        unsafe withString(first) { first in
+            unsafe withString(second) { second in
+                unsafe withString(third) { unsafe body(first, second, $0) }
+            }
         }
     }
 

@@ -22,6 +22,8 @@ final class OfferAdmission {
     private let clock: any Clock
     private var marks: OriginMarks
     private var lines = OfferLines()
+    /// The offer of the last scan.
+    private var offer: ReceivedOffer?
     private var lane = LanePosition(lane: "", position: [])
     /// Refused for another reason than the scan's.
     private var refused: [(index: Int, refusal: Refusal)] = []
@@ -38,15 +40,24 @@ final class OfferAdmission {
 
     /// Checks the offer's events. Those that the lane has brought in before are left out.
     func scan(_ offer: ReceivedOffer) {
+        self.offer = offer
         lane = offer.lane
         let mark = offer.origin.flatMap { marks.mark(of: offer.lane.lane, $0) }
         lines.write(offer, above: mark)
         if let origin = offer.origin, let last = offer.places.max(), mark.map({ last > $0 }) ?? true {
             lane.mark = OriginMark(origin: origin, place: last)
         }
+        if !offer.host.isEmpty || !offer.times.isEmpty {
+            lane.receipt = EarlierReceipt(host: offer.host, times: lines.times(of: offer))
+        }
         refused = lines.refused
-        let bytes = lines.bytes
-        admission.scan(bytes.span, maximumRefused: .max)
+        lines.withBytes(of: offer) { _ = admission.scan($0, maximumRefused: .max) }
+    }
+
+    /// How long ago another host received the newest event of the last scan; nil: not known, or none is new.
+    var age: Duration? {
+        guard let newest = lane.receipt?.times.max() else { return nil }
+        return .nanoseconds(max(0, clock.wallClock().saturatingSubtract(newest)))
     }
 
     /// Appends the events of the last scan that were not refused, and the position behind them. Takes all or nothing.
@@ -54,10 +65,9 @@ final class OfferAdmission {
     func append(from process: Int32) -> AppendOutcome {
         let origin = Origin(
             source: source, uid: Accounts.effectiveUserID, gid: Accounts.effectiveGroupID, pid: process)
-        let bytes = lines.bytes
-        let outcome = admission.append(bytes.span, from: origin, lane: lane)
+        let outcome = withLines { admission.append($0, from: origin, lane: lane) }
         if case .refused(let refusal) = outcome, refusal.reason == .tooLarge, !admission.accepted.isEmpty {
-            refused += admission.accepted.map { (lines.indices[Int($0.line)], refusal) }
+            refused += admission.accepted.map { (lines.index(of: Int($0.line)), refusal) }
             admission.dropAccepted()
             return append(from: process)
         }
@@ -71,9 +81,10 @@ final class OfferAdmission {
     /// The refused events of the last scan, in order.
     func refusals() -> [RefusedEvent] {
         var all = refused
-        let bytes = lines.bytes
-        for line in admission.refused {
-            all.append((lines.indices[line.line], admission.explain(line, in: bytes.span)))
+        withLines { bytes in
+            for line in admission.refused {
+                all.append((lines.index(of: line.line), admission.explain(line, in: bytes)))
+            }
         }
         all.sort { $0.index < $1.index }
         var left = Self.reasonsLimit
@@ -86,10 +97,15 @@ final class OfferAdmission {
         }
     }
 
+    /// Lends the lines of the last scan.
+    private func withLines<Value>(_ body: (Span<UInt8>) -> Value) -> Value {
+        guard let offer else { preconditionFailure("no offer was scanned") }
+        return lines.withBytes(of: offer, body)
+    }
+
     /// Counts the refused events, once for each offer that is appended.
     private func count() {
-        let bytes = lines.bytes
-        admission.settleRefused(bytes.span)
+        withLines { admission.settleRefused($0) }
         if lines.repeated > 0 { statistics.skip(duplicates: lines.repeated) }
         let now = clock.wallClock()
         for (_, refusal) in refused { statistics.refuse(refusal, at: now) }

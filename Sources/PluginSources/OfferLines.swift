@@ -2,22 +2,53 @@ import Events
 
 /// The events of an offer as lines, one for each event: the form that `EventAdmission` takes. Its memory is reused.
 struct OfferLines {
-    private(set) var bytes: [UInt8] = []
-    /// The index in the offer of each line's event.
-    private(set) var indices: [Int] = []
+    /// The lines, if they are not those of the message.
+    private var copy: [UInt8] = []
+    /// Where the lines lie in the message; nil: they are the copy.
+    private var original: Range<Int>?
+    /// The index in the offer of each line's event; empty: each line is the event with its number.
+    private var indices: [Int] = []
     /// The events that are no line.
     private(set) var refused: [(index: Int, refusal: Refusal)] = []
     /// The number of events that were left out.
     private(set) var repeated = 0
 
+    /// The index in the offer of a line's event.
+    func index(of line: Int) -> Int { original == nil ? indices[line] : line }
+
+    /// By line: when another host received the event first; empty: that is not known.
+    func times(of offer: ReceivedOffer) -> [Int64] {
+        original != nil || offer.times.isEmpty ? offer.times : indices.map { offer.times[$0] }
+    }
+
+    /// Lends the lines.
+    /// - Parameter offer: the one that was written last.
+    func withBytes<Value>(of offer: ReceivedOffer, _ body: (Span<UInt8>) -> Value) -> Value {
+        if let original { return body(offer.bytes.span.extracting(original)) }
+        return body(copy.span)
+    }
+
     /// - Parameter mark: leaves out the events that are not above it, nor above the one before; nil: leaves out none.
     mutating func write(_ offer: ReceivedOffer, above mark: OriginPlace?) {
-        bytes.removeAll(keepingCapacity: true)
+        copy.removeAll(keepingCapacity: true)
         indices.removeAll(keepingCapacity: true)
         refused.removeAll(keepingCapacity: true)
         repeated = 0
-        bytes.reserveCapacity(offer.bytes.count + offer.events.count)
+        // Almost every offer: nothing is copied.
+        original = offer.areLines && Self.areNew(offer.places, above: mark) ? offer.lines : nil
+        guard original == nil else { return }
+        copy.reserveCapacity(offer.bytes.count)
         unsafe offer.bytes.withUnsafeBytes { unsafe write(offer, $0, above: mark) }
+    }
+
+    /// Whether the places rise, from above the mark.
+    private static func areNew(_ places: [OriginPlace], above mark: OriginPlace?) -> Bool {
+        var last = mark
+        for place in places {
+            if let last, place <= last { return false }
+            last = place
+        }
+        return true
     }
 
     private mutating func write(_ offer: ReceivedOffer, _ message: UnsafeRawBufferPointer, above mark: OriginPlace?) {
@@ -33,14 +64,14 @@ struct OfferLines {
             }
             let event = unsafe UnsafeRawBufferPointer(rebasing: message[offer.events[index]])
             // The scanner leaves out such a line without a word.
-            guard unsafe event.contains(where: { !Self.isSpace($0) }) else {
+            guard unsafe event.contains(where: { !ReceivedOffer.isSpace($0) }) else {
                 refused.append((index, Refusal(reason: .invalidJSON, detail: "the event is empty: send a JSON object")))
                 continue
             }
-            let start = bytes.count
-            unsafe bytes.append(contentsOf: event)
-            if unsafe Self.hasLineFeed(event), !replaceLineFeeds(from: start) {
-                bytes.removeLast(bytes.count - start)
+            let start = copy.count
+            unsafe copy.append(contentsOf: event)
+            if unsafe !ReceivedOffer.isLine(event), !replaceLineFeeds(from: start) {
+                copy.removeLast(copy.count - start)
                 refused.append(
                     (
                         index,
@@ -50,20 +81,9 @@ struct OfferLines {
                     ))
                 continue
             }
-            bytes.append(0x0A)
+            copy.append(0x0A)
             indices.append(index)
         }
-    }
-
-    /// Without an early exit, so that the compiler looks at many bytes at once: line feeds are rare.
-    private static func hasLineFeed(_ event: UnsafeRawBufferPointer) -> Bool {
-        var found: UInt8 = 0
-        for i in 0..<event.count { found |= unsafe event[i] == 0x0A ? 1 : 0 }
-        return found != 0
-    }
-
-    private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
     /// Replaces line feeds between the tokens of an event by spaces.
@@ -71,11 +91,11 @@ struct OfferLines {
     private mutating func replaceLineFeeds(from start: Int) -> Bool {
         var isInString = false
         var isEscaped = false
-        for place in start..<bytes.count {
-            let byte = bytes[place]
+        for place in start..<copy.count {
+            let byte = copy[place]
             if byte == 0x0A {
                 if isInString { return false }
-                bytes[place] = 0x20
+                copy[place] = 0x20
             }
             if isEscaped {
                 isEscaped = false

@@ -37,7 +37,7 @@ package final class PluginSource: Sendable {
     ) {
         let running = RunningPlugin(named: options.plugin, in: options.directories)
         let control = SourceControl()
-        let board = SourceBoard()
+        let board = SourceBoard(readyLag: options.readyLag)
         self.running = running
         self.control = control
         self.board = board
@@ -84,5 +84,5 @@ package final class PluginSource: Sendable {
     /// The journal has room again after it was busy.
     package func journalHasRoom() { control.journalHasRoom() }
 
-    package var status: PluginSourceStatus { board.status(running.facts) }
+    package var status: PluginSourceStatus { board.status(running.facts, at: clock.now()) }
 }

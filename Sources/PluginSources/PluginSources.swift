@@ -37,6 +37,8 @@ package struct PluginSourceOptions: Sendable {
     /// The most bytes of offers that are not stored yet, with a fixed number for each offer and event. A larger offer
     /// is taken when there is no other one.
     package var window = 4 << 20
+    /// How old events that it brings in may be while the daemon is ready.
+    package var readyLag = Duration.seconds(300)
     /// The most bytes of an offer of several events; at most 256 KiB.
     package var offerBytes = 256 << 10
     /// The bounds of an event.

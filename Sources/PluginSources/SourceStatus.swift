@@ -38,6 +38,11 @@ package struct PluginSourceStatus: Sendable {
     package var lastError: String?
     /// How often a process was started, beside the first time.
     package var restarts: UInt64
+    /// How old the events are that it brings in, since another host received them: the oldest of the newest events of
+    /// its latest offers. Zero if it brings in none now; nil: it does not tell when events were received.
+    package var lag: Duration?
+    /// The lag up to which the daemon is ready.
+    package var readyLag: Duration
 
     package static let listedLanes = 100
 }
@@ -51,17 +56,22 @@ final class SourceBoard: Sendable {
         var waiting: String?
         var lastError: String?
         var starts: UInt64 = 0
+        var lag = SourceLag()
     }
 
     private let board = Mutex(Board())
+    private let readyLag: Duration
 
-    func status(_ plugin: RunningPlugin.Facts?) -> PluginSourceStatus {
+    init(readyLag: Duration) { self.readyLag = readyLag }
+
+    func status(_ plugin: RunningPlugin.Facts?, at now: Instant) -> PluginSourceStatus {
         // Sorted outside of the lock, which the worker needs.
         let board = board.withLock { $0 }
         return PluginSourceStatus(
             state: board.state, plugin: plugin, openLanes: board.lanes.count,
             lanes: board.lanes.first(PluginSourceStatus.listedLanes), problem: board.problem, waiting: board.waiting,
-            lastError: board.lastError, restarts: board.starts == 0 ? 0 : board.starts - 1)
+            lastError: board.lastError, restarts: board.starts == 0 ? 0 : board.starts - 1, lag: board.lag.lag(at: now),
+            readyLag: readyLag)
     }
 
     /// A new attempt: nothing is known of its lanes.
@@ -73,6 +83,9 @@ final class SourceBoard: Sendable {
             $0.waiting = nil
         }
     }
+
+    /// An offer was stored whose newest event is as old as this.
+    func note(age: Duration, at now: Instant) { board.withLock { $0.lag.note(age, at: now) } }
 
     func noteProcess() { board.withLock { $0.starts += 1 } }
 

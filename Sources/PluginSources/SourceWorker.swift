@@ -232,6 +232,7 @@ final class SourceWorker {
             switch admission.append(from: process) {
             case .queued(let end):
                 control.noteAppended(end)
+                if let age = admission.age { board.note(age: age, at: clock.now()) }
                 appended.append(
                     AppendedOffer(
                         token: offer.token, cost: offer.cost, lane: offer.lane, refusals: admission.refusals(),

@@ -20,7 +20,9 @@ package final class DestinationRouter {
     package enum Verdict: Sendable, Equatable {
         /// The event was appended to the output. The range holds the contents of its message id in the output, with
         /// their escapes. The range is empty if the output has no message id, or one that is not a string.
-        case routed(messageID: Range<Int>)
+        ///
+        /// - Parameter isCopy: the output has the event's own bytes, so the slices of its index hold in it.
+        case routed(messageID: Range<Int>, isCopy: Bool)
         /// Transforms split the event. The parts were appended with line feeds between them.
         case split([Part])
         /// The event is not for this destination. The reason is `no_route`, `integrations`, `where` (the destination's
@@ -73,7 +75,7 @@ package final class DestinationRouter {
     ///   - mapping: produces what the destination gets instead of the event. Nil: the destination gets the event.
     ///   - outputs: several outputs instead of a mapping. The first one that matches the event is used, and every
     ///     additional one that matches.
-    ///   - host: the name of this machine, for `enrich`.
+    ///   - host: the name of this machine, for `enrich` and `context.penstock.host`.
     ///   - maximumEventSize: the number of bytes that transforms may add to an event.
     ///   - journal: the 16-byte id of the journal that the events come from. Message ids are derived from it.
     ///   - userNames: for `context.penstock.peer.user`.
@@ -111,7 +113,8 @@ package final class DestinationRouter {
         copies = routes.map { RouteChain.steps($0.transforms, filter, transforms).isEmpty }
         fields = EventFields(table)
         self.journal = journal
-        originText = OriginText(isReplay: pipeline.contains(where: \.isReplayMark), userName: userNames)
+        originText = OriginText(
+            isReplay: pipeline.contains(where: \.isReplayMark), host: host, userName: userNames)
         if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(fields, indexer) }
         if let indexer, isChained { runner = StageRunner(fields, indexer) }
     }
@@ -131,7 +134,7 @@ package final class DestinationRouter {
         return route(
             EventView(
                 json: batch.json(of: event), index: event.index, fields: fields,
-                moment: EventMoment(position: event.position, receivedAt: event.receivedAt)), into: &output)
+                moment: EventMoment(event)), into: &output)
     }
 
     /// Routes an event whose sender is read. Its bytes are copied, so that those of `context.penstock` can follow.
@@ -151,7 +154,7 @@ package final class DestinationRouter {
         return route(
             EventView(
                 memory: memory.span, length: Int(event.length), index: event.index, fields: fields,
-                moment: EventMoment(position: event.position, receivedAt: event.receivedAt)), into: &output)
+                moment: EventMoment(event)), into: &output)
     }
 
     private static let largestMemory = 256 << 10
@@ -194,7 +197,7 @@ package final class DestinationRouter {
         if copies[route], view.index.messageID.isPresent {
             output.append(contentsOf: view.json)
             let place = view.index.messageID.range
-            return .routed(messageID: start + place.lowerBound..<start + place.upperBound)
+            return .routed(messageID: start + place.lowerBound..<start + place.upperBound, isCopy: true)
         }
         let position = view.moment.position
         let outcome = stages[route].apply(
@@ -204,7 +207,7 @@ package final class DestinationRouter {
             return .rejected(reason: StageRunner.unreadable)
         }
         switch outcome {
-        case .written(let messageID): return .routed(messageID: messageID)
+        case .written(let messageID): return .routed(messageID: messageID, isCopy: false)
         case .dropped(let name): return .filtered(reason: name)
         case .rejected(let reason): return .rejected(reason: reason)
         }
@@ -318,6 +321,6 @@ private struct Parts {
         if output.count > end { output.removeLast(output.count - end) }
         if let rejected { return .rejected(reason: rejected) }
         guard let first else { return .filtered(reason: filtered ?? "no_route") }
-        return others.isEmpty ? .routed(messageID: first.messageID) : .split([first] + others)
+        return others.isEmpty ? .routed(messageID: first.messageID, isCopy: false) : .split([first] + others)
     }
 }

@@ -19,6 +19,8 @@ import Testing
         bus.state = .retrying
         bus.restarts = 2
         bus.openLanes = 3
+        bus.lagSeconds = 12.5
+        bus.readyLagSeconds = 300
         bus.plugin = .init(
             name: "nats", version: "1.0", build: nil, counters: ["messages": 10], gauges: ["waiting": 1.5])
         bus.lastError = "secret error"
@@ -82,6 +84,7 @@ import Testing
         #"penstock_source_limits_total{source="apps",limit="line_timeout"} 5"#,
         #"penstock_source_state{source="bus",state="retrying"} 1"#,
         #"penstock_source_state{source="bus",state="up"} 0"#,
+        #"penstock_source_lag_seconds{source="bus"} 12.5"#,
         #"penstock_source_plugin_info{source="bus",plugin="nats",version="1.0"} 1"#,
         #"penstock_source_plugin_total{source="bus",name="messages"} 10"#,
         #"penstock_source_plugin_value{source="bus",name="waiting"} 1.5"#,
@@ -114,6 +117,12 @@ import Testing
         report.status.sources["bus"]?.openLanes = 0
         #expect(!report.isReady)
         report.status.sources["bus"]?.openLanes = 1
+        report.status.sources["bus"]?.lagSeconds = 300
+        report.status.sources["bus"]?.readyLagSeconds = 300
+        #expect(report.isReady)
+        report.status.sources["bus"]?.lagSeconds = 300.1
+        #expect(!report.isReady)
+        report.status.sources["bus"]?.lagSeconds = nil
         report.status.sources["bus"]?.state = .retrying
         #expect(!report.isReady)
         report.status.sources = [:]

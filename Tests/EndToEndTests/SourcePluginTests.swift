@@ -1,6 +1,7 @@
 import Control
 import Foundation
 import PluginTesting
+import TestSupport
 import Testing
 
 /// A source plugin in the real daemon. The plugin offers events with the message ids 0-0, 0-1 … on lane 0, and so on; a
@@ -80,6 +81,45 @@ import Testing
         let source = try #require(try daemon.status().sources["in"])
         #expect(source.state == .up && source.openLanes == 3)
         #expect(source.lanes?["lane-2"] == "60000")
+        #expect(daemon.terminate() == 0)
+    }
+
+    /// What an edge knows of its events, and an aggregator would not: the host, and when it received them.
+    @Test func `events of another host keep its name and their receive time, and are measured from then on`() throws {
+        try daemon.write(
+            configuration: """
+                routes: [ { to: [archive], where: context.penstock.host = "edge-1" } ]
+                destinations:
+                  archive:
+                    file: archive.ndjson
+                    mapping: { id: $.messageId, host: $.context.penstock.host, at: $.receivedAt, time: $.timestamp }
+                """,
+            sources: "{ in: { plugin: counting, settings: { mode: edge, lanes: 1, events: 100 } } }",
+            journal: Self.journal, control: TestDaemon.control(metrics: "127.0.0.1:0"))
+        try daemon.start()
+        try eventually("all events are stored") { try daemon.status().journal.next == 100 }
+        try daemon.settle()
+        let (earliest, latest) = (Date.now.addingTimeInterval(-3700), Date.now.addingTimeInterval(-3599))
+        let lines = daemon.lines("archive.ndjson")
+        #expect(lines.count == 100)
+        for line in lines {
+            let fields = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: String])
+            #expect(fields["host"] == "edge-1")
+            for key in ["at", "time"] {
+                let time = try Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(#require(fields[key]))
+                #expect((earliest...latest).contains(time), "\(key): \(time)")
+            }
+        }
+        let status = try daemon.status()
+        #expect(try #require(status.destinations["archive"]?.latency).p50 > 3000)
+        #expect(try #require(status.sources["in"]?.lagSeconds) >= 3600)
+        #expect(try daemon.penstock("status").output.contains(/reads 1 lane, [0-9.]+ (min|h) behind/))
+        // They are older than ready_lag, which is 5 minutes.
+        let ready = try Program.run(
+            "curl", ["-sS", "--noproxy", "*", "-w", "%{http_code}", try daemon.metricsURL() + "/ready"])
+        #expect(ready.output.hasSuffix("503"), "\(ready.output)")
+        let dump = try daemon.penstock("journal", "dump").output
+        #expect(dump.contains(#""source":"in","host":"edge-1","first_received_at":"20"#), "\(dump.prefix(300))")
         #expect(daemon.terminate() == 0)
     }
 

@@ -53,7 +53,7 @@ import Testing
     @Test(arguments: [-7, 1, 3, 19])
     func `a body is expanded as it was`(level: Int) {
         let bytes = body((0..<1000).map { (UInt64($0), 0, Int64($0), #"{"event":"Order","n":\#($0)}"#) })
-        let frame = FleetCompressor(level: level).compress(bytes)
+        let frame = FleetCompressor(level: level).compress(bytes.span)
         #expect(frame.count < bytes.count / 2)
         let expander = FleetExpander(limit: bytes.count)
         unsafe frame.withUnsafeBytes { #expect(unsafe expander.expand($0) == bytes) }

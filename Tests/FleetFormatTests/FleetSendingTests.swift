@@ -89,7 +89,7 @@ import Testing
 
     private func read(
         _ events: Int, limits: (Int, Int) = (1000, 1 << 18), version: String? = "1", edge: String? = edge,
-        isBackfill: Bool = false, damaged: Bool = false
+        isBackfill: Bool = false, damaged: Bool = false, host: String? = nil
     ) throws -> [EventBuffer] {
         let writer = FleetWriter(partitions: 1, level: 1, limit: 1 << 20)
         for index in 0..<events { add(writer, index, 0, UInt64(index), #"{"n":\#(index)}"#) }
@@ -97,7 +97,7 @@ import Testing
         if damaged { body[body.count / 2] ^= 1 }
         let headers = [
             FleetHeader.format: version, FleetHeader.edge: edge, FleetHeader.sequence: "bus 0/1",
-            FleetHeader.backfill: isBackfill ? "1" : nil,
+            FleetHeader.backfill: isBackfill ? "1" : nil, FleetHeader.host: host,
         ]
         return unsafe try body.withUnsafeBytes {
             unsafe try FleetReading().offers($0, limits) { headers[$0] ?? nil }
@@ -108,7 +108,11 @@ import Testing
         let offers = try read(2500)
         #expect(offers.map(\.count) == [1000, 1000, 500])
         let origin = FleetOrigin.id(edge: Self.edge, sequence: "bus 0/1")
-        #expect(offers.allSatisfy { $0.origin == origin })
+        #expect(offers.allSatisfy { $0.origin == origin && $0.host == nil })
+        #expect(try read(2500, host: "web-1").allSatisfy { $0.host == "web-1" })
+        for wrong in ["", "a b", "é", String(repeating: "x", count: 256)] {
+            #expect(try read(1, host: wrong).first?.host == nil)
+        }
         #expect(try read(10, limits: (1000, 14)).map(\.count) == [2, 2, 2, 2, 2])
         #expect(try read(10, limits: (1000, 1)).map(\.count) == Array(repeating: 1, count: 10))
         // What is repeated on purpose must not be left out.

@@ -55,6 +55,33 @@ import Testing
         #expect(try run([rig.directory]).split(separator: "\n").count == 201)
     }
 
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: python), "python3 is not installed"))
+    func `a reader in Python finds the first host of each event, and when it received it`() throws {
+        let rig = try Rig()
+        let journal = try rig.open()
+        for (number, host) in ["edge-1", "", "edge-2", "ü"].enumerated() {
+            let mark = OriginMark(origin: OriginID(high: 1, low: 2), place: OriginPlace(position: 3, part: 0))
+            // The last event was received two minutes after the first one.
+            let times = host == "edge-2" ? [] : [1_500_000_000, 121_500_000_000].map { Int64($0) }
+            try append(
+                journal, [event(2 * number), event(2 * number + 1)],
+                lane: LanePosition(
+                    lane: "a", position: [UInt8(number)], mark: number == 1 ? nil : mark,
+                    receipt: EarlierReceipt(host: host, times: times)))
+        }
+        journal.stop()
+        let lines = try run(["--json", rig.directory]).split(separator: "\n")
+        let found = try lines.map { line in
+            let fields = try #require(
+                try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            return "\(fields["host"] as? String ?? "-") \(fields["first_received_at"] as? String ?? "-")"
+        }
+        let times = ["1970-01-01T00:00:01.500Z", "1970-01-01T00:02:01.500Z"]
+        #expect(
+            found == times.map { "edge-1 \($0)" } + times.map { "- \($0)" } + ["edge-2 -", "edge-2 -"]
+                + times.map { "ü \($0)" })
+    }
+
     private func run(_ arguments: [String]) throws -> String {
         let process = Process()
         let output = Pipe()

@@ -159,7 +159,9 @@ func offer(
     var events: [ScannedEvent] = []
     for text in texts {
         let index = EventIndex(kind: .track, event: Slice(offset: 25, length: 1), userID: Slice(offset: 38, length: 1))
-        events.append(ScannedEvent(offset: UInt32(bytes.count), length: UInt32(text.utf8.count), index: index))
+        events.append(
+            ScannedEvent(
+                offset: UInt32(bytes.count), length: UInt32(text.utf8.count), index: index, line: UInt32(events.count)))
         bytes += Array(text.utf8) + [10]
     }
     return journal.append(bytes.span, events: events.span, from: origin, lane: lane)

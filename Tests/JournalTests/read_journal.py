@@ -87,17 +87,31 @@ def files(directory, uuid):
         yield from Segment(uuid, os.path.join(directory, name)).batches(stop)
 
 
+def receipt(fields, payload):
+    """What an earlier host told of a batch: its name, the first receive time, and the unit of the delays. None: nothing."""
+    if fields[3] & 5 != 5:
+        return None
+    _, name, position = struct.unpack_from("<QII", payload, len(payload) - 16)
+    end = len(payload) - 16 - padded(name + position) - (32 if fields[3] & 2 else 0)
+    first, unit, length = struct.unpack_from("<qII", payload, end - 16)
+    start = end - 16 - padded(length)
+    return payload[start:start + length].decode(), first, unit
+
+
 def events(directory):
+    """The first receive time is None if it is the other one, and the host if it is not known."""
     for _, fields, payload in files(directory, read_uuid(directory)):
         if fields[2] != 1:
             continue
         source = payload[:fields[12]].decode()
         place, position = padded(fields[12]), fields[6]
+        host, begin, unit = receipt(fields, payload) or (None, 0, None)
         for _ in range(fields[5]):
             length, kind, _, delay = struct.unpack_from("<IBBH", payload, place)
             if 1 <= kind <= 6:
-                time = fields[8] + delay * 1_000_000
-                yield position, time, source, fields[9:12], payload[place + 40:place + 40 + length]
+                time = fields[8] + (delay * 1_000_000 if unit is None else 0)
+                first = begin + delay * unit * 1_000_000 if unit else None
+                yield position, time, source, fields[9:12], payload[place + 40:place + 40 + length], host, first
             place += 40 + padded(length)
             position += 1
 
@@ -248,13 +262,16 @@ def main(arguments):
         for key, mark in marks(arguments[1]):
             print(*key, *mark)
     elif arguments[0] != "--json":
-        for position, time, source, _, event in events(arguments[0]):
+        for position, time, source, _, event, *_ in events(arguments[0]):
             print(position, time, source, event.decode())
     elif len(arguments) == 2:
-        for position, time, source, peer, event in events(arguments[1]):
+        for position, time, source, peer, event, host, first in events(arguments[1]):
             peer = dict(zip(("uid", "gid", "pid"), peer))
-            print(json.dumps({"position": position, "received_at": rfc3339(time), "source": source, "peer": peer,
-                              "event": json.loads(event)}))
+            earlier = {"host": host} if host else {}
+            if first is not None and first != time:
+                earlier["first_received_at"] = rfc3339(first)
+            print(json.dumps({"position": position, "received_at": rfc3339(time), "source": source, **earlier,
+                              "peer": peer, "event": json.loads(event)}))
     else:
         for position, time, attempts, message, reason, answer, event in dead_letters(*arguments[1:]):
             print(json.dumps({"position": position, "time": rfc3339(time), "attempts": attempts, "messageId": message,

@@ -2,6 +2,7 @@ import CPenstockPlugin
 import CPluginChannel
 import Events
 import Foundation
+import Platform
 import PluginHosting
 import Testing
 
@@ -12,25 +13,40 @@ import Testing
     private static func body(
         _ events: [String], lane: String = "a", position: [UInt8] = [1], count: UInt32? = nil, name: UInt32? = nil,
         positionLength: UInt32? = nil, lengths: [UInt32]? = nil, origin: String = "", originLength: UInt32? = nil,
-        places: [(UInt64, UInt32)] = []
+        places: [(UInt64, UInt32)] = [], host: String = "", hostLength: UInt32? = nil, times: [Int64]? = nil,
+        hasTimes: UInt32? = nil, separator: String = "\n"
     ) -> [UInt8] {
         var body = PluginProcess.bytes(
             of: plugin_offer(
                 count: count ?? UInt32(events.count), name_length: name ?? UInt32(lane.utf8.count),
                 position_length: positionLength ?? UInt32(position.count),
-                origin_length: originLength ?? UInt32(origin.utf8.count)))
+                origin_length: originLength ?? UInt32(origin.utf8.count),
+                host_length: hostLength ?? UInt32(host.utf8.count), has_times: hasTimes ?? (times == nil ? 0 : 1)))
         for (position, part) in places {
             body += PluginProcess.bytes(of: penstock_place(position: position, part: part, reserved: 0))
         }
+        for time in times ?? [] { body += PluginProcess.bytes(of: time) }
         for length in lengths ?? events.map({ UInt32($0.utf8.count) }) { body += PluginProcess.bytes(of: length) }
-        return body + lane.utf8 + position + origin.utf8 + events.flatMap(\.utf8)
+        return body + lane.utf8 + position + origin.utf8 + host.utf8 + events.flatMap { Array(($0 + separator).utf8) }
     }
 
-    private static func lines(_ events: [String]) -> OfferLines? {
-        var lines = OfferLines()
+    private static func lines(_ events: [String]) -> (lines: OfferLines, text: String, indices: [Int])? {
         guard let offer = ReceivedOffer(token: 1, body(events)) else { return nil }
+        var lines = OfferLines()
         lines.write(offer, above: nil)
-        return lines
+        return (lines, text(lines, offer), indices(lines, offer))
+    }
+
+    private static func text(_ lines: OfferLines, _ offer: ReceivedOffer) -> String {
+        lines.withBytes(of: offer) { bytes in
+            var copy: [UInt8] = []
+            for index in bytes.indices { copy.append(bytes[index]) }
+            return String(decoding: copy, as: UTF8.self)
+        }
+    }
+
+    private static func indices(_ lines: OfferLines, _ offer: ReceivedOffer) -> [Int] {
+        (0..<text(lines, offer).utf8.count(where: { $0 == 0x0A })).map { lines.index(of: $0) }
     }
 
     @Test func `an offer is read as it was sent`() throws {
@@ -40,6 +56,50 @@ import Testing
         #expect(offer.lane == LanePosition(lane: "é", position: [0, 255]))
         #expect(offer.events.map { String(decoding: offer.bytes[$0], as: UTF8.self) } == ["{}", "", "[1]"])
         #expect(offer.cost == 256 + 3 * 64 + 5)
+    }
+
+    @Test func `an offer has the host that received its events first, and when`() throws {
+        let offer = try #require(
+            ReceivedOffer(token: 1, Self.body(["{}", "[1]"], host: "é.example", times: [.min, .max])))
+        #expect(offer.host == "é.example" && offer.times == [.min, .max] && offer.areLines)
+        #expect(offer.cost == 256 + 2 * 64 + 5)
+        let none = try #require(ReceivedOffer(token: 1, Self.body(["{}"])))
+        #expect(none.host == "" && none.times.isEmpty)
+        let empty = try #require(ReceivedOffer(token: 1, Self.body([], host: "h", times: [])))
+        #expect(empty.host == "h" && empty.times.isEmpty)
+        let longest = String(repeating: "x", count: 255)
+        #expect(ReceivedOffer(token: 1, Self.body(["{}"], host: longest)) != nil)
+        for wrong in [longest + "x", "a\n", "\0"] {
+            #expect(ReceivedOffer(token: 1, Self.body(["{}"], host: wrong)) == nil)
+        }
+        for length in [1, 256, UInt32.max] {
+            #expect(ReceivedOffer(token: 1, Self.body(["{}"], hostLength: length)) == nil)
+        }
+        for number in [2, UInt32.max] {
+            #expect(ReceivedOffer(token: 1, Self.body(["{}"], times: [1], hasTimes: number)) == nil)
+        }
+        #expect(ReceivedOffer(token: 1, Self.body(["{}"], hasTimes: 1)) == nil)
+        #expect(ReceivedOffer(token: 1, Self.body(["{}", "{}"], times: [1])) == nil)
+    }
+
+    @Test(arguments: ["", " ", "\r"])
+    func `an event without a line feed behind it is refused`(separator: String) {
+        #expect(ReceivedOffer(token: 1, Self.body(["{}", "{}"], separator: separator)) == nil)
+    }
+
+    @Test func `a source is as late as the oldest of its latest offers, and no longer late when none come`() {
+        var lag = SourceLag()
+        let start = Instant(nanoseconds: 5)
+        #expect(lag.lag(at: start) == nil)
+        lag.note(.seconds(400), at: start)
+        lag.note(.seconds(2), at: start + .seconds(9))
+        #expect(lag.lag(at: start + .seconds(9)) == .seconds(400))
+        // The next period still counts the one before.
+        lag.note(.seconds(1), at: start + .seconds(11))
+        #expect(lag.lag(at: start + .seconds(11)) == .seconds(400))
+        lag.note(.seconds(3), at: start + .seconds(22))
+        #expect(lag.lag(at: start + .seconds(22)) == .seconds(3))
+        #expect(lag.lag(at: start + .seconds(60)) == .zero)
     }
 
     private static let edge = "0190163d-8694-4b1a-9b7c-2f3e4d5c6b7A"
@@ -74,14 +134,20 @@ import Testing
     @Test func `events that are not above the mark, nor above the one before, are left out`() throws {
         let places: [(UInt64, UInt32)] = [(1, 0), (2, 0), (2, 1), (2, 1), (3, 0), (1, 9), (.max, .max), (0, 0)]
         let events = (0..<places.count).map { "[\($0)]" }
-        let offer = try #require(ReceivedOffer(token: 1, Self.body(events, origin: Self.edge, places: places)))
+        let offer = try #require(
+            ReceivedOffer(
+                token: 1,
+                Self.body(
+                    events, origin: Self.edge, places: places, times: (0..<Int64(places.count)).map { $0 })))
         var lines = OfferLines()
         for (mark, expected) in [
             (nil, [0, 1, 2, 4, 6]), (OriginPlace(position: 2, part: 0), [2, 4, 6]),
             (OriginPlace(position: .max, part: .max), []), (OriginPlace(position: 0, part: 0), [0, 1, 2, 4, 6]),
         ] {
             lines.write(offer, above: mark)
-            #expect(lines.indices == expected)
+            #expect(Self.indices(lines, offer) == expected)
+            #expect(Self.text(lines, offer) == expected.map { "[\($0)]\n" }.joined())
+            #expect(lines.times(of: offer) == expected.map { Int64($0) })
             #expect(lines.repeated == places.count - expected.count)
         }
     }
@@ -94,7 +160,7 @@ import Testing
         #expect(ReceivedOffer(token: 1, Self.body(["{}"], positionLength: number)) == nil)
         // Their sum, modulo 2^32, is right.
         let wrapping = Self.body(["{}", "{}"], lengths: [number, 4 &- number])
-        #expect((ReceivedOffer(token: 1, wrapping) == nil) == (number > 4))
+        #expect((ReceivedOffer(token: 1, wrapping) == nil) == (number != 2))
     }
 
     @Test(arguments: ["", "a\n", "\0", "\u{7F}", "\u{85}", String(repeating: "x", count: 65)])
@@ -128,23 +194,22 @@ import Testing
             guard let offer = ReceivedOffer(token: 1, body) else { continue }
             var lines = OfferLines()
             lines.write(offer, above: nil)
-            #expect(lines.indices.count + lines.refused.count == offer.events.count)
-            #expect(lines.bytes.count(where: { $0 == 0x0A }) == lines.indices.count)
+            #expect(Self.indices(lines, offer).count + lines.refused.count == offer.events.count)
         }
     }
 
     @Test func `line feeds between tokens become spaces`() throws {
         let lines = try #require(Self.lines(["{\n\"a\\\"\"\n:\r\n1}\n", "{}", "{\"a\\\\\":\n\"b\"}"]))
-        #expect(String(decoding: lines.bytes, as: UTF8.self) == "{ \"a\\\"\" :\r 1} \n{}\n{\"a\\\\\": \"b\"}\n")
+        #expect(lines.text == "{ \"a\\\"\" :\r 1} \n{}\n{\"a\\\\\": \"b\"}\n")
         #expect(lines.indices == [0, 1, 2])
     }
 
     @Test(arguments: ["{\"a\n\":1}", "{\"a\\\"\n\":1}", "\"\\\\\\\"\n", "", " ", "\n\n", "\t\r\n "])
     func `an event with a line feed in a string, or without a token, is refused`(event: String) throws {
         let lines = try #require(Self.lines(["{}", event, "[]"]))
-        #expect(String(decoding: lines.bytes, as: UTF8.self) == "{}\n[]\n")
+        #expect(lines.text == "{}\n[]\n")
         #expect(lines.indices == [0, 2])
-        #expect(lines.refused.map(\.index) == [1])
+        #expect(lines.lines.refused.map(\.index) == [1])
     }
 
     @Test func `the open partitions are bounded, and their positions printable`() {

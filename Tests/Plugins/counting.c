@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define MAX_LANES 16
@@ -98,6 +99,15 @@ static int offer_next(instance *it, long lane) {
         .struct_size = sizeof next, .count = (uint32_t)count, .lane = {string(name), string(position)},
         .token = (uint64_t)lane << 32 | (uint64_t)(it->next[lane] + count), .events = it->list};
     penstock_place places[1000];
+    int64_t times[1000];
+    if (is(it, "edge")) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        /* An hour ago. */
+        for (long i = 0; i < count; i++) times[i] = (now.tv_sec - 3600) * 1000000000LL + now.tv_nsec;
+        next.host = string("edge-1");
+        next.received_at_ns = times;
+    }
     if (is(it, "origin")) {
         /* Two parts at each position. */
         for (long i = 0; i < count; i++) {
@@ -186,6 +196,20 @@ static void offer_wrong(instance *it) {
     make(it, &odd);
     odd.origin = (penstock_string){NULL, 36};
     make(it, &odd);
+    char host[256];
+    memset(host, 'x', sizeof host);
+    const penstock_string hosts[] = {{host, 256}, {NULL, 1}, string("a\n"), string("\xff")};
+    for (size_t i = 0; i < sizeof hosts / sizeof *hosts; i++) {
+        const penstock_offer from = {
+            .struct_size = sizeof from, .count = 1, .token = 14, .lane = {string("a"), string("1")}, .events = &good,
+            .host = hosts[i]};
+        make(it, &from);
+    }
+    /* As from a plugin that knows no more than version 1.1: what lies behind its struct is not read. */
+    const penstock_offer old = {
+        .struct_size = 80, .count = 1, .token = 15, .lane = {string("old"), string("1")}, .events = &good,
+        .host = {NULL, SIZE_MAX}, .received_at_ns = (const int64_t *)(uintptr_t)8};
+    make(it, &old);
     const penstock_offer small = {.struct_size = 48, .lane = {string("a"), string("1")}};
     char error[4] = "abc";
     if (it->source->offer(it->host, &small, error, sizeof error) == PENSTOCK_FAILED && error[3] == 0) {
@@ -202,7 +226,7 @@ static void offer_wrong(instance *it) {
 static void *misuse_channel(void *context) {
     instance *it = context;
     if (is(it, "raw_window")) {
-        for (int i = 0; i < 1000; i++) write_offer(21 + 100000, 1, "a", 100000);
+        for (int i = 0; i < 1000; i++) write_offer(30 + 100000, 1, "a", 100000);
     }
     if (is(it, "raw_garbage")) {
         char garbage[4096];
@@ -210,9 +234,9 @@ static void *misuse_channel(void *context) {
         write_raw(garbage, sizeof garbage);
     }
     if (is(it, "raw_short") || is(it, "raw_early")) write_offer(8, 1, "a", 1);
-    if (is(it, "raw_name")) write_offer(21, 1, "\n", 0);
-    if (is(it, "raw_length")) write_offer(21 + 10, 1, "a", 11);
-    if (is(it, "raw_count")) write_offer(21, UINT32_MAX, "a", 0);
+    if (is(it, "raw_name")) write_offer(30, 1, "\n", 0);
+    if (is(it, "raw_length")) write_offer(30 + 10, 1, "a", 11);
+    if (is(it, "raw_count")) write_offer(30, UINT32_MAX, "a", 0);
     if (is(it, "raw_complete")) write_raw((const uint32_t[]){33, 0, 1, 0}, 16);
     if (is(it, "raw_reply")) write_raw((const uint32_t[]){32, 0, 1, 0}, 16);
     if (is(it, "raw_lane")) write_raw((const uint32_t[]){39, 0, 1, 0}, 16);

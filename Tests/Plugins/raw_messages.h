@@ -17,12 +17,16 @@ static void write_raw(const void *bytes, size_t size) {
     }
 }
 
+/* An offer of one event, of zeros: 30 bytes with a name of one byte, and those of the event. */
 static void write_offer(uint32_t length, uint32_t count, const char *name, uint32_t event) {
     char *body = calloc(1, length);
-    const uint32_t head[] = {count, (uint32_t)strlen(name), 0, 0, event};
+    const uint32_t head[] = {count, (uint32_t)strlen(name), 0, 0, 0, 0, event};
     if (!body) abort();
     memcpy(body, head, length < sizeof head ? length : sizeof head);
-    if (length > 20) memcpy(body + 20, name, strlen(name));
+    if (length > sizeof head) {
+        memcpy(body + sizeof head, name, strlen(name));
+        body[length - 1] = '\n';
+    }
     const uint32_t header[] = {38, length, 1, 0};
     write_raw(header, sizeof header);
     write_raw(body, length);

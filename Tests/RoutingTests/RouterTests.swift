@@ -28,7 +28,7 @@ private func route(
         #expect(output.starts(with: before))
         let text = String(decoding: output.dropFirst(before.count), as: UTF8.self)
         switch verdict {
-        case .routed(let place):
+        case .routed(let place, _):
             results.append(.routed(text, messageID: String(decoding: output[place], as: UTF8.self)))
         case .split(let parts):
             results.append(

@@ -17,7 +17,7 @@ private func route(_ event: String, _ steps: [Transform], mapping: MappingValue?
     let verdict = router.route(sample.record, of: sample.batch, into: &output)
     func text(_ range: Range<Int>) -> String { String(decoding: output[range], as: UTF8.self) }
     switch verdict {
-    case .routed(let id): return [text(5..<output.count), "id \(text(id))"]
+    case .routed(let id, _): return [text(5..<output.count), "id \(text(id))"]
     case .split(let parts): return parts.map { text($0.json) } + parts.map { "id \(text($0.messageID))" }
     case .filtered(let reason):
         #expect(output.count == 5)

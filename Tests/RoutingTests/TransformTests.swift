@@ -21,7 +21,7 @@ func outcome(of router: DestinationRouter, _ json: String, position: UInt64 = 7,
     record.receivedAt = receivedAt
     var output: [UInt8] = []
     switch router.route(record, of: event.batch, into: &output) {
-    case .routed(let messageID):
+    case .routed(let messageID, _):
         let id = String(decoding: output[messageID], as: UTF8.self)
         let text = String(decoding: output, as: UTF8.self)
         return text.contains("\"messageId\":\"\(id)\"") ? text : "\(text) with the messageId \(id)"

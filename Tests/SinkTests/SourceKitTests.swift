@@ -39,7 +39,7 @@ import Testing
         guard let table = unsafe entry(source: CountingSource.self, of: CountingSource.plugin, 1) else {
             throw TestProblem(description: "no table")
         }
-        #expect(unsafe table.pointee.create == nil && table.pointee.abi_minor == 1)
+        #expect(unsafe table.pointee.create == nil && table.pointee.abi_minor == 2)
         #expect(unsafe table.pointee.extension("penstock.position/1") == nil)
         let found = try unsafe #require(table.pointee.extension(PENSTOCK_SOURCE))
         let source = unsafe found.load(as: penstock_source.self)

@@ -8,11 +8,13 @@ package final class ReplayedEvents: EventRouter {
     private let condition: FilterMatcher?
     private let router: RoutedEvents
 
+    /// - Parameter host: the name of this machine.
     /// - Throws: the error in the replay's filter.
-    package init(_ replay: Replay, _ router: RoutedEvents, userNames: @escaping UserNames) throws {
+    package init(_ replay: Replay, _ router: RoutedEvents, host: String, userNames: @escaping UserNames) throws {
         times = (replay.from, replay.until)
         condition = try replay.condition.map {
-            FilterMatcher(try Filter(parsing: $0), isReplay: true, userNames: userNames)
+            FilterMatcher(
+                try Filter(parsing: $0), isReplay: true, host: host, userNames: userNames)
         }
         self.router = router
     }

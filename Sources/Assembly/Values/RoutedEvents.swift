@@ -38,6 +38,14 @@ package final class RoutedEvents: EventRouter {
         recalled.removeAll(keepingCapacity: true)
     }
 
+    /// Where the event's user id lies, or its anonymous id, in a copy of the event.
+    private static func userID(_ index: EventIndex, from start: Int) -> Range<Int> {
+        // An id that is no string is not in the index.
+        if index.flags.contains(.hasOtherValues) { return 0..<0 }
+        let id = index.userID.length > 0 ? index.userID : index.anonymousID
+        return id.length > 0 ? start + id.range.lowerBound..<start + id.range.upperBound : 0..<0
+    }
+
     /// A hash of the event's user id, or of its anonymous id if it has none, as written.
     private static func user(_ event: EventRecord, in batch: borrowing EventBatch) -> UInt64 {
         // An empty id counts as none. Journals of early versions hold such indexes.
@@ -56,13 +64,14 @@ package final class RoutedEvents: EventRouter {
         on event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch, from start: Int
     ) -> Delivery.RouteVerdict {
         switch router.route(event, of: batch, into: &output.payload) {
-        case .routed(let messageID):
+        case .routed(let messageID, let isCopy):
             let end = output.payload.count
             output.payload.append(UInt8(ascii: "\n"))
-            append(
-                OutboundEvent(
-                    position: event.position, receivedAt: event.receivedAt, kind: event.index.kind,
-                    payload: start..<end, messageID: messageID), to: &output)
+            var routed = OutboundEvent(
+                position: event.position, receivedAt: event.receivedAt, firstReceivedAt: event.firstReceivedAt,
+                kind: event.index.kind, payload: start..<end, messageID: messageID)
+            if isCopy { routed.userID = Self.userID(event.index, from: start) }
+            append(routed, to: &output)
             return .routed
         case .split(let parts):
             output.payload.append(UInt8(ascii: "\n"))
@@ -70,8 +79,8 @@ package final class RoutedEvents: EventRouter {
                 append(
                     OutboundEvent(
                         position: event.position, part: UInt32(clamping: number), receivedAt: event.receivedAt,
-                        kind: event.index.kind,
-                        payload: part.json, messageID: part.messageID), to: &output)
+                        firstReceivedAt: event.firstReceivedAt, kind: event.index.kind, payload: part.json,
+                        messageID: part.messageID), to: &output)
             }
             return .routed
         case .filtered(let reason): return .filtered(reason: reason)

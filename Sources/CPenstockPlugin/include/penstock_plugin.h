@@ -42,7 +42,7 @@
 #include <stdint.h>
 
 #define PENSTOCK_PLUGIN_MAJOR 1
-#define PENSTOCK_PLUGIN_MINOR 1
+#define PENSTOCK_PLUGIN_MINOR 2
 
 #if defined(__GNUC__)
 #define PENSTOCK_EXPORT __attribute__((visibility("default")))
@@ -101,7 +101,8 @@ typedef struct penstock_field {
 typedef struct penstock_event {
     /* Its position in the host's journal. With `part` it is the idempotency key, the same on every retry and replay. */
     uint64_t position;
-    /* When the host received it: nanoseconds since 1970-01-01 UTC. */
+    /* When the event was received: nanoseconds since 1970-01-01 UTC. If another host received it first, and told when,
+     * that time. */
     int64_t received_at_ns;
     /* Its message id as written in the payload, with JSON escapes; length 0 if the payload has none. */
     penstock_string message_id;
@@ -115,6 +116,11 @@ typedef struct penstock_event {
     /* The index, from 0, among the events that transforms made of the one at `position`. */
     uint32_t part;
     uint32_t reserved;
+
+    /* Since version 1.2. The user's id as written in the payload, with JSON escapes; the anonymous id if there is no
+     * user's; length 0 if there is neither, or if the host has not looked: what transforms or a mapping have written
+     * must be read by the plugin. */
+    penstock_string user;
 } penstock_event;
 
 /* Flags of a batch. Ignore unknown ones. */
@@ -339,6 +345,14 @@ typedef struct penstock_offer {
      * sender repeats them, they are stored once. Length 0: the events have no origin. */
     penstock_string origin;
     const penstock_place *places;
+
+    /* Since version 1.2. The name of the host that received the events first, if it was another one: at most 255 bytes of
+     * UTF-8 without control characters. The fields `context.penstock.host` have it. Length 0: not known. */
+    penstock_string host;
+    /* When that host received each of the `count` events: nanoseconds since 1970-01-01 UTC. This host keeps them to the
+     * millisecond (more coarsely if they lie more than a minute apart): they are the events' `receivedAt`, and delivery
+     * latency counts from them. NULL: not known; the events count as received when this host stores them. */
+    const int64_t *received_at_ns;
 } penstock_offer;
 
 /* An event of an offer that the host refused. */

@@ -55,6 +55,8 @@
 #define PLUGIN_LANE_LIMIT 64u
 /* The text of a UUID. */
 #define PLUGIN_ORIGIN_LENGTH 36u
+/* The longest name of a host (HOST_NAME_MAX is 64; RFC 1035 allows 253). */
+#define PLUGIN_HOST_LIMIT 255u
 /* What an offer costs of the window, beside its bytes. */
 #define PLUGIN_OFFER_COST 256u
 #define PLUGIN_OFFER_EVENT_COST 64u
@@ -92,9 +94,9 @@ enum plugin_channel_type {
     PLUGIN_LOG = 35,      /* token: the level; the text */
     PLUGIN_COUNTER = 36,  /* token: the amount; the name */
     PLUGIN_GAUGE = 37,    /* token: the bits of a double; the name */
-    PLUGIN_OFFER = 38,    /* plugin_offer, then the penstock_place of each event if there is an origin, the length of each
-                           * event (uint32_t), the lane's name, the position, the origin, the events; token: the
-                           * plugin's */
+    PLUGIN_OFFER = 38,    /* plugin_offer, then the penstock_place of each event if there is an origin, its receive time
+                           * (int64_t) if there are times, its length (uint32_t), the lane's name, the position, the
+                           * origin, the host, and the events, each with a line feed; token: the plugin's */
     PLUGIN_LANE_OPENED = 39, /* the name */
     PLUGIN_LANE_CLOSED = 40, /* the name */
     PLUGIN_PROBLEM = 41,  /* the text; empty: there is none */
@@ -181,6 +183,8 @@ typedef struct {
     uint32_t count; /* of its events */
     uint32_t name_length, position_length;
     uint32_t origin_length; /* 0 or PLUGIN_ORIGIN_LENGTH */
+    uint32_t host_length;
+    uint32_t has_times; /* 0 or 1 */
 } plugin_offer;
 
 /* An offer that is stored. Behind it: a plugin_refused for each refused event, the lane's name, the position, and the

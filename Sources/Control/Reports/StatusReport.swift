@@ -81,6 +81,10 @@ package struct StatusReport: Codable, Sendable, Equatable {
         /// Some of them by name, with the position up to which the journal has their events; nil: none since the plugin
         /// was started.
         package var lanes: [String: String?]?
+        /// How old the events are that it brings in, since another host received them; nil: it does not tell when.
+        package var lagSeconds: Double?
+        /// The lag up to which the daemon is ready.
+        package var readyLagSeconds: Double?
         package var plugin: Plugin?
 
         package enum PluginState: String, Codable, Sendable, CaseIterable {
@@ -115,6 +119,8 @@ package struct StatusReport: Codable, Sendable, Equatable {
             case lanes, plugin
             case lastError = "last_error"
             case openLanes = "open_lanes"
+            case lagSeconds = "lag_seconds"
+            case readyLagSeconds = "ready_lag_seconds"
             case socketUnit = "socket_unit"
             case refusedByReason = "refused_by_reason"
             case violationsByReason = "violations_by_reason"

@@ -128,6 +128,7 @@ package enum StatusText {
             }
             let lanes = Readable.counted(UInt64(clamping: source.openLanes ?? 0), "lane")
             line += "\(style(state.rawValue, ScreenLine.Style(state).colour)), reads \(lanes)"
+            if let lag = source.lagSeconds, lag >= 1 { line += ", \(Readable.duration(lag)) behind" }
             if let restarts = source.restarts, restarts > 0 {
                 line += ", restarted \(Readable.counted(restarts, "time"))"
             }

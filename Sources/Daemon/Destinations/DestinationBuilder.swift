@@ -144,7 +144,7 @@ struct DestinationBuilder {
             }
             guard let replay else { return RoutedEvents(router(marksReplay: false), marksUsers: marksUsers) }
             return try ReplayedEvents(
-                replay, RoutedEvents(router(marksReplay: true), marksUsers: marksUsers),
+                replay, RoutedEvents(router(marksReplay: true), marksUsers: marksUsers), host: HostName.current,
                 userNames: UserNameCache.shared.lookUp)
         }
         func worker(wake: @escaping @Sendable () -> Void) -> DeliveryWorker {

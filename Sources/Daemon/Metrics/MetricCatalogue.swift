@@ -70,10 +70,12 @@ enum MetricCatalogue {
         "1 for the state of a source plugin: starting, up, retrying, held, failing, stopped")
     static let restarts = source("restarts_total", .counter, "How often a source plugin's process was started again")
     static let lanes = source("open_lanes", .gauge, "Lanes (partitions, files) from which a source plugin reads")
+    static let sourceLag = source(
+        "lag_seconds", .gauge, "Age of the events that a source plugin brings in, since another host received them")
 
     private static let sources = [
         accepted, refused, duplicates, violations, normalised, connections, limits, dedupeIDs, dedupeCapacity,
-        dedupeWindow, dedupeEffective, dedupeForgotten, sourceState, restarts, lanes,
+        dedupeWindow, dedupeEffective, dedupeForgotten, sourceState, restarts, lanes, sourceLag,
     ]
 
     // MARK: The journal

@@ -27,10 +27,14 @@ struct MetricsReport {
     private static let planReasons: [RefusalReason] = [.unplanned, .schemaViolation]
 
     /// Whether events are accepted, or read: an aggregator, whose sources are all plugins, reads at least one lane.
+    /// What a plugin reads must not be older than its `ready_lag`.
     var isReady: Bool {
         let isAggregator = !status.sources.isEmpty && status.sources.values.allSatisfy { $0.state != nil }
         let reads = status.sources.values.contains { $0.state == .up && $0.openLanes ?? 0 > 0 }
-        return status.journal.state == .ok && !isStopping && (reads || !isAggregator)
+        let lags = status.sources.values.contains { source in
+            source.lagSeconds.map { $0 > source.readyLagSeconds ?? .infinity } ?? false
+        }
+        return status.journal.state == .ok && !isStopping && (reads || !isAggregator) && !lags
     }
 
     func text(_ format: MetricsText.Format) -> [UInt8] {
@@ -124,6 +128,7 @@ struct MetricsReport {
             }
         }
         each(MetricCatalogue.restarts) { if let restarts = $2.restarts { $0.sample(restarts, $1) } }
+        each(MetricCatalogue.sourceLag) { if let lag = $2.lagSeconds { $0.sample(lag, $1) } }
         each(MetricCatalogue.lanes) { if let lanes = $2.openLanes { $0.sample(UInt64(clamping: lanes), $1) } }
     }
 

@@ -64,6 +64,7 @@ final class SourcePlugins: Sendable {
         options.limits.openFiles = plugin.limits.openFiles
         options.deadline = plugin.deadline
         options.window = source.window
+        options.readyLag = source.readyLag
         options.offerBytes = PluginSourceOptions.offerBytes(journalQueue: journalQueue)
         let running = PluginSource(
             options, appender: JournalAppender(journal: journal), statistics: statistics,

@@ -50,6 +50,8 @@ extension StatusReport.Source {
             }
         restarts = plugin.restarts
         openLanes = plugin.openLanes
+        lagSeconds = plugin.lag.map { Double($0.inNanoseconds) / 1e9 }
+        readyLagSeconds = plugin.lag == nil ? nil : Double(plugin.readyLag.inNanoseconds) / 1e9
         lanes = Dictionary(plugin.lanes.map { ($0.name, $0.position) }, uniquingKeysWith: { first, _ in first })
         self.plugin = plugin.plugin.map(StatusReport.Plugin.init)
     }

@@ -19,7 +19,8 @@ final class TapMatcher: @unchecked Sendable {
 
     /// - Throws: an error in the filter.
     init(_ condition: String) throws(FilterError) {
-        matcher = FilterMatcher(try Filter(parsing: condition), userNames: UserNameCache.shared.lookUp)
+        matcher = FilterMatcher(
+            try Filter(parsing: condition), host: HostName.current, userNames: UserNameCache.shared.lookUp)
     }
 
     func matches(_ event: EventRecord, of batch: borrowing EventBatch) -> Bool {

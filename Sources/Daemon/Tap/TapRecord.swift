@@ -22,9 +22,10 @@ struct TapRecord {
     static func accepted(_ event: EventRecord, of batch: borrowing EventBatch) -> TapRecord {
         var record = TapRecord(.accepted)
         record.add("position", event.position)
-        record.add("received_at", time: event.receivedAt)
+        record.add("received_at", time: event.firstReceivedAt)
         if let origin = batch.origin(of: event) {
             record.add("source", origin.source)
+            if !origin.host.isEmpty { record.add("host", origin.host) }
             if origin.hasPeer {
                 record.begin("peer")
                 record.bytes.append(
@@ -42,7 +43,7 @@ struct TapRecord {
         var record = TapRecord(.routed)
         record.add("destination", item.destination)
         record.add("position", event.position)
-        record.add("received_at", time: event.receivedAt)
+        record.add("received_at", time: event.firstReceivedAt)
         switch verdict {
         case .routed: record.add("outcome", "routed")
         case .filtered(let reason): record.add("filtered", reason, "", [])
@@ -58,7 +59,7 @@ struct TapRecord {
         record.add("destination", item.destination)
         record.add("position", event.position)
         if event.part > 0 { record.add("part", UInt64(event.part)) }
-        record.add("received_at", time: event.receivedAt)
+        record.add("received_at", time: event.firstReceivedAt)
         record.add("attempt", UInt64(event.attempt) + 1)
         // Events of a replay and retried dead letters.
         if batch.livePosition != nil { record.add("again", true) }

@@ -48,7 +48,11 @@ extension Section where Target == SourceDraft {
             Field(
                 "window", \.source.window, .size((64 << 10)...(1 << 30)),
                 "the maximum size of the events that the plugin has offered and that are not stored yet; above it, the"
-                    + " plugin waits")
+                    + " plugin waits"),
+            Field(
+                "ready_lag", \.source.readyLag, .duration(.seconds(1)...days(3_650)),
+                "the maximum age of the events that the plugin brings in, counted from when another host received them;"
+                    + " above it, GET /ready of the metrics listener answers 503"),
         ],
     ]
 

@@ -6,8 +6,10 @@ package struct OutboundEvent: Sendable {
     package var position: UInt64
     /// The index, from 0, among the events that transforms made of the one at `position`.
     package var part: UInt32
-    /// Nanoseconds since 1970-01-01 UTC.
+    /// When this host received it, in nanoseconds since 1970-01-01 UTC.
     package var receivedAt: Int64
+    /// When the first host received it: another time than `receivedAt` if it came from another host that told when.
+    package var firstReceivedAt: Int64
     package var kind: EventKind
     /// How often it was offered before; 0: this is the first time.
     package var attempt: UInt32
@@ -20,17 +22,21 @@ package struct OutboundEvent: Sendable {
     package var payload: Range<Int>
     /// The range of its message id in the payload, escapes included; empty if the payload has none.
     package var messageID: Range<Int>
+    /// The range in the payload of the contents of its user id, or of its anonymous id if it has no other, with their
+    /// escapes. Empty if it has neither, or if nobody has looked: after transforms or a mapping.
+    package var userID: Range<Int> = 0..<0
     /// The length of the envelope: bytes directly before `payload` that the router wrote for the destination, which
     /// doesn't send them on. 0: no envelope.
     package var envelope: Int = 0
 
     package init(
-        position: UInt64, part: UInt32 = 0, receivedAt: Int64, kind: EventKind, attempt: UInt32 = 0,
-        payload: Range<Int>, messageID: Range<Int>
+        position: UInt64, part: UInt32 = 0, receivedAt: Int64, firstReceivedAt: Int64? = nil, kind: EventKind,
+        attempt: UInt32 = 0, payload: Range<Int>, messageID: Range<Int>
     ) {
         self.position = position
         self.part = part
         self.receivedAt = receivedAt
+        self.firstReceivedAt = firstReceivedAt ?? receivedAt
         self.kind = kind
         self.attempt = attempt
         self.payload = payload
@@ -65,6 +71,9 @@ package struct OutboundBatch: Sendable {
         copy.payload = event.payload.lowerBound + shift..<event.payload.upperBound + shift
         if !event.messageID.isEmpty {
             copy.messageID = event.messageID.lowerBound + shift..<event.messageID.upperBound + shift
+        }
+        if !event.userID.isEmpty {
+            copy.userID = event.userID.lowerBound + shift..<event.userID.upperBound + shift
         }
         events.append(copy)
     }

@@ -32,7 +32,7 @@ struct PendingDeadLetters {
     mutating func add(_ refused: InFlightWindow.Refused, at time: Int64) {
         letters.append(
             DeadLetter(
-                position: refused.event.position, receivedAt: refused.event.receivedAt, event: refused.payload,
+                position: refused.event.position, receivedAt: refused.event.firstReceivedAt, event: refused.payload,
                 index: EventIndex(kind: refused.event.kind), origin: nil, reason: refused.reason,
                 answer: refused.answer, attempts: refused.event.attempt &+ 1, refusedAt: time))
     }
@@ -94,7 +94,7 @@ struct OriginalEvents {
     /// removed to free space), the letter stays as it is.
     mutating func fill(_ letter: inout DeadLetter) throws {
         guard let event = try event(at: letter.position) else { return }
-        letter.receivedAt = event.receivedAt
+        letter.receivedAt = event.firstReceivedAt
         letter.event = Array(batch.bytes[event.range])
         letter.index = event.index
         letter.origin = batch.origin(of: event)

@@ -228,7 +228,7 @@ extension InFlightWindow.Entry {
             case .delivered:
                 if userSince != nil { result.settledUsers.append(batch.events[index].user) }
                 result.delivered += 1
-                runs.add(batch.events[index].receivedAt, delivered)
+                runs.add(batch.events[index].firstReceivedAt, delivered)
                 result.deliveredPosition = max(result.deliveredPosition, batch.events[index].position)
             case .rejected(let reason, let answer):
                 refuse(index, reason, answer, &result)
@@ -327,9 +327,9 @@ extension InFlightWindow.Entry {
     fileprivate func passReceiveTimes(to delivered: (Int64, Int) -> Void) {
         var runs = ReceiveRuns()
         if let remaining {
-            for index in remaining { runs.add(batch.events[index].receivedAt, delivered) }
+            for index in remaining { runs.add(batch.events[index].firstReceivedAt, delivered) }
         } else {
-            for index in batch.events.indices { runs.add(batch.events[index].receivedAt, delivered) }
+            for index in batch.events.indices { runs.add(batch.events[index].firstReceivedAt, delivered) }
         }
         runs.finish(delivered)
     }

@@ -98,9 +98,10 @@ import Synchronization
             unsafe (events + index * stride).initializeMemory(
                 as: penstock_event.self,
                 to: penstock_event(
-                    position: event.position, received_at_ns: event.receivedAt, message_id: string(event.messageID),
-                    payload: string(event.payload), kind: Int32(event.kind.rawValue), attempt: event.attempt,
-                    part: event.part, reserved: 0))
+                    position: event.position, received_at_ns: event.firstReceivedAt,
+                    message_id: string(event.messageID), payload: string(event.payload),
+                    kind: Int32(event.kind.rawValue), attempt: event.attempt, part: event.part, reserved: 0,
+                    user: string(event.userID)))
         }
     }
 

@@ -46,7 +46,7 @@ final class EventSelection {
     init(_ options: ConfigurationComparison.Options, _ comparers: [DestinationComparer]) {
         self.comparers = comparers
         range = options.range
-        matcher = options.filter.map { FilterMatcher($0, userNames: options.userNames) }
+        matcher = options.filter.map { FilterMatcher($0, host: options.host, userNames: options.userNames) }
     }
 
     func compare(_ batch: borrowing EventBatch) {

@@ -54,8 +54,9 @@ package struct DumpRange: Sendable {
 /// An event as stored in a journal.
 package struct DumpedEvent: Sendable, Equatable {
     package var position: UInt64
-    /// Nanoseconds since 1970-01-01 UTC.
+    /// When this host received it, and when the first host did: nanoseconds since 1970-01-01 UTC.
     package var receivedAt: Int64
+    package var firstReceivedAt: Int64
     package var origin: Origin
     /// The JSON as the client sent it.
     package var json: [UInt8]
@@ -126,19 +127,23 @@ extension JournalInspector {
     private func give(_ header: BatchHeader, _ payload: RawSpan, _ range: DumpRange, _ body: (DumpedEvent) -> Bool)
         -> Bool
     {
+        let times = ReceiveTimes(header, payload)
         let origin = Origin(
             source: String(decoding: payload.array(0..<Int(header.sourceLength)), as: UTF8.self), uid: header.uid,
-            gid: header.gid, pid: header.pid)
+            gid: header.gid, pid: header.pid, host: times.host)
         var place = Int(header.sourceLength).paddedTo8
         for position in header.firstPosition..<header.endPosition {
             guard let record = RecordLayout.read(payload, at: place, end: payload.byteCount) else { return true }
-            let receivedAt = header.receivedAt &+ Int64(record.delay) &* 1_000_000
+            let receivedAt = times.here(record.delay)
             if range.isBehind(position) { return false }
             // An event kind of a later version is skipped, as for a destination.
             if EventKind(rawValue: record.kind) != nil, range.contains(position: position, time: receivedAt) {
                 let start = place + RecordLayout.headerSize
                 let json = payload.array(start..<start + record.length)
-                if !body(DumpedEvent(position: position, receivedAt: receivedAt, origin: origin, json: json)) {
+                let event = DumpedEvent(
+                    position: position, receivedAt: receivedAt, firstReceivedAt: times.first(record.delay),
+                    origin: origin, json: json)
+                if !body(event) {
                     return false
                 }
             }

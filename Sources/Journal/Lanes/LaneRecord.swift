@@ -6,6 +6,8 @@ struct LaneRecord: Equatable {
     /// The journal's position after the lane's previous batch with events; 0: there is none. If that batch was lost in
     /// an interrupted write, this record does not count.
     var previousEnd: UInt64
+    /// What an earlier host told about the batch's events; nil: nothing.
+    var receipt: ReceiptRecord?
 
     /// The flag of a batch that ends with a lane.
     static let flag: UInt16 = 1
@@ -14,14 +16,23 @@ struct LaneRecord: Equatable {
     private static let headerSize = 16
     private static let markSize = 32
     /// The maximum size of a record.
-    static let sizeLimit = headerSize + markSize + 2 * LanePosition.limit
+    static let sizeLimit = headerSize + ReceiptRecord.sizeLimit + markSize + 2 * LanePosition.limit
 
     /// The flags of its batch.
-    var flags: UInt16 { lane.mark == nil ? Self.flag : Self.flag | Self.markFlag }
+    var flags: UInt16 {
+        Self.flag | (lane.mark == nil ? 0 : Self.markFlag) | (receipt == nil ? 0 : ReceiptRecord.flag)
+    }
 
-    /// Appends the record: the mark, the texts, zeros up to a multiple of eight, then the numbers, so that it can be
-    /// found from its end.
+    /// The delay of one of the batch's events.
+    func delay(of event: ScannedEvent) -> UInt16 {
+        guard let receipt, let times = lane.receipt?.times, Int(event.line) < times.count else { return 0 }
+        return receipt.delay(of: times[Int(event.line)])
+    }
+
+    /// Appends the record: the receipt, the mark, the texts, zeros up to a multiple of eight, then the numbers, so that
+    /// it can be found from its end.
     func append(to bytes: inout [UInt8]) {
+        receipt?.append(to: &bytes)
         if let mark = lane.mark {
             bytes.append(number: mark.origin.high)
             bytes.append(number: mark.origin.low)
@@ -41,13 +52,8 @@ struct LaneRecord: Equatable {
     /// - Parameter flags: of the batch.
     /// - Returns: nil if it is not valid.
     init?(endOf payload: RawSpan, flags: UInt16) {
-        let header = payload.byteCount - Self.headerSize
-        guard header >= 0 else { return nil }
-        previousEnd = payload.number(UInt64.self, at: header)
-        let name = Int(payload.number(UInt32.self, at: header + 8))
-        let position = Int(payload.number(UInt32.self, at: header + 12))
-        let start = header - (name + position).paddedTo8
-        guard (1...LanePosition.limit).contains(name), position <= LanePosition.limit, start >= 0 else { return nil }
+        guard let (start, name, position, end) = Self.texts(endOf: payload) else { return nil }
+        previousEnd = payload.number(UInt64.self, at: end)
         var mark: OriginMark?
         if flags & Self.markFlag != 0 {
             let place = start - Self.markSize
@@ -62,6 +68,24 @@ struct LaneRecord: Equatable {
         lane = LanePosition(
             lane: String(decoding: payload.array(start..<start + name), as: UTF8.self),
             position: payload.array(start + name..<start + name + position), mark: mark)
+        receipt = Self.receipt(endOf: payload, flags: flags)
+    }
+
+    /// Reads what an earlier host told about the events of a batch.
+    static func receipt(endOf payload: RawSpan, flags: UInt16) -> ReceiptRecord? {
+        guard flags & flag != 0, flags & ReceiptRecord.flag != 0, let texts = texts(endOf: payload) else { return nil }
+        return ReceiptRecord(payload, endingAt: texts.start - (flags & markFlag == 0 ? 0 : markSize))
+    }
+
+    /// Where the texts start, their lengths, and where the numbers at the end start. nil: the record is not valid.
+    private static func texts(endOf payload: RawSpan) -> (start: Int, name: Int, position: Int, numbers: Int)? {
+        let numbers = payload.byteCount - headerSize
+        guard numbers >= 0 else { return nil }
+        let name = Int(payload.number(UInt32.self, at: numbers + 8))
+        let position = Int(payload.number(UInt32.self, at: numbers + 12))
+        let start = numbers - (name + position).paddedTo8
+        guard (1...LanePosition.limit).contains(name), position <= LanePosition.limit, start >= 0 else { return nil }
+        return (start, name, position, numbers)
     }
 
     /// What is stored of the lane after this record.
@@ -72,8 +96,9 @@ struct LaneRecord: Equatable {
         StoredLane(position: lane.position, end: isEmpty ? previousEnd : end)
     }
 
-    init(_ lane: LanePosition, previousEnd: UInt64) {
+    init(_ lane: LanePosition, previousEnd: UInt64, _ receipt: ReceiptRecord? = nil) {
         self.lane = lane
         self.previousEnd = previousEnd
+        self.receipt = receipt
     }
 }

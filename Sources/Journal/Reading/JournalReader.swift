@@ -250,14 +250,16 @@ package final class JournalReader {
         _ header: BatchHeader, _ bytes: RawSpan, at start: Int, _ events: inout [EventRecord], _ origins: inout [Origin]
     ) -> Bool {
         let begin = start + BatchHeader.size
-        note(header, bytes.extracting(begin..<begin + Int(header.sourceLength)), in: &origins)
+        let end = begin + Int(header.payloadLength)
+        let times = ReceiveTimes(header, bytes.extracting(begin..<end))
+        note(header, bytes.extracting(begin..<begin + Int(header.sourceLength)), times.host, in: &origins)
         return decode(
-            header, bytes, from: begin + Int(header.sourceLength).paddedTo8, to: begin + Int(header.payloadLength),
+            header, times, bytes, from: begin + Int(header.sourceLength).paddedTo8, to: end,
             origin: UInt32(truncatingIfNeeded: origins.count - 1), into: &events)
     }
 
     private func decode(
-        _ header: BatchHeader, _ bytes: RawSpan, from start: Int, to end: Int, origin: UInt32,
+        _ header: BatchHeader, _ times: ReceiveTimes, _ bytes: RawSpan, from start: Int, to end: Int, origin: UInt32,
         into events: inout [EventRecord]
     ) -> Bool {
         let before = events.count
@@ -273,7 +275,8 @@ package final class JournalReader {
             if next >= wanted, let kind = EventKind(rawValue: record.kind) {
                 events.append(
                     EventRecord(
-                        position: next, receivedAt: header.receivedAt &+ Int64(record.delay) &* 1_000_000,
+                        position: next, receivedAt: times.here(record.delay),
+                        firstReceivedAt: times.first(record.delay),
                         offset: UInt32(truncatingIfNeeded: place + RecordLayout.headerSize),
                         length: UInt32(truncatingIfNeeded: record.length), origin: origin,
                         index: RecordLayout.index(
@@ -286,15 +289,15 @@ package final class JournalReader {
     }
 
     /// Records the origin of a batch. A source's name is copied only when it changes.
-    private func note(_ header: BatchHeader, _ name: RawSpan, in origins: inout [Origin]) {
+    private func note(_ header: BatchHeader, _ name: RawSpan, _ host: String, in origins: inout [Origin]) {
         let last = origins.last ?? origin
         if let last, last.uid == header.uid, last.gid == header.gid, last.pid == header.pid,
-            Self.equal(last.source, name)
+            last.host == host, Self.equal(last.source, name)
         {
             if origins.isEmpty { origins.append(last) }
         } else {
             let source = String(decoding: name.array(0..<name.byteCount), as: UTF8.self)
-            let new = Origin(source: source, uid: header.uid, gid: header.gid, pid: header.pid)
+            let new = Origin(source: source, uid: header.uid, gid: header.gid, pid: header.pid, host: host)
             origins.append(new)
             origin = new
         }

@@ -152,10 +152,11 @@ package struct StoredEvents: Sendable {
         batch.next = header.endPosition
         let name = Int(header.sourceLength)
         guard name.paddedTo8 <= payload.byteCount else { return batch }
+        let times = ReceiveTimes(header, payload)
         batch.origins = [
             Origin(
                 source: String(decoding: batch.bytes[..<name], as: UTF8.self), uid: header.uid, gid: header.gid,
-                pid: header.pid)
+                pid: header.pid, host: times.host)
         ]
         var place = name.paddedTo8
         for number in 0..<UInt64(header.count) {
@@ -165,7 +166,7 @@ package struct StoredEvents: Sendable {
                 batch.events.append(
                     EventRecord(
                         position: header.firstPosition &+ number,
-                        receivedAt: header.receivedAt &+ Int64(record.delay) &* 1_000_000,
+                        receivedAt: times.here(record.delay), firstReceivedAt: times.first(record.delay),
                         offset: UInt32(truncatingIfNeeded: place + RecordLayout.headerSize),
                         length: UInt32(truncatingIfNeeded: record.length), origin: 0,
                         index: RecordLayout.index(

@@ -150,21 +150,22 @@ package final class StoredRange {
         guard name.paddedTo8 <= payload.byteCount else { return }
         let start = batch.bytes.count
         batch.bytes += payload.array(0..<payload.byteCount)
+        let times = ReceiveTimes(header, payload)
         let origin = Origin(
             source: String(decoding: batch.bytes[start..<start + name], as: UTF8.self), uid: header.uid,
-            gid: header.gid, pid: header.pid)
+            gid: header.gid, pid: header.pid, host: times.host)
         if batch.origins.last != origin { batch.origins.append(origin) }
         batch.next = header.endPosition
         var place = name.paddedTo8
         for position in header.firstPosition..<header.endPosition {
             guard let record = RecordLayout.read(payload, at: place, end: payload.byteCount) else { return }
-            let receivedAt = header.receivedAt &+ Int64(record.delay) &* 1_000_000
+            let receivedAt = times.here(record.delay)
             if range.isBehind(position) { return isOver = true }
             // An event kind of a later version is skipped, as for a destination.
             if let kind = EventKind(rawValue: record.kind), range.contains(position: position, time: receivedAt) {
                 batch.events.append(
                     EventRecord(
-                        position: position, receivedAt: receivedAt,
+                        position: position, receivedAt: receivedAt, firstReceivedAt: times.first(record.delay),
                         offset: UInt32(clamping: start + place + RecordLayout.headerSize),
                         length: UInt32(clamping: record.length), origin: UInt32(clamping: batch.origins.count - 1),
                         index: RecordLayout.index(

@@ -78,6 +78,7 @@ final class AppendQueue: Sendable {
                     detail: "the journal accepts at most \(limits.record) bytes per event and"
                         + " \(capacity) bytes per append (journal.queue, journal.segment_size)"))
         }
+        let receipt = lane?.receipt.map(ReceiptRecord.init)
         let now = clock.wallClock()
         var isNews = false
         let outcome = state.withLock { state -> JournalAppend in
@@ -104,7 +105,7 @@ final class AppendQueue: Sendable {
             // Before the writer can take the events: whoever survives this process knows of them.
             witness?.willQueue(upTo: state.next &+ UInt64(events.count))
             if let key, let lane {
-                let record = LaneRecord(lane, previousEnd: state.lanes[key])
+                let record = LaneRecord(lane, previousEnd: state.lanes[key], receipt)
                 state.front.append(bytes, events, of: record, from: origin, position: state.next, receivedAt: now)
                 let end = state.next &+ UInt64(events.count)
                 state.lanes.append(key, record.stored(end: end, isEmpty: events.isEmpty))

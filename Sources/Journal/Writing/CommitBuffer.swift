@@ -53,7 +53,7 @@ import Platform
             for index in events.indices {
                 let event = events[index]
                 let json = Int(event.offset)..<Int(event.offset) + Int(event.length)
-                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), 0)
+                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), lane.delay(of: event))
             }
         }
         var record: [UInt8] = []

@@ -7,11 +7,10 @@ import CPluginChannel
 struct PluginMessages {
     private let receiver: any PluginMessageReceiver
     private let takeReply: (PluginProcess.Reply) -> Bool
-    private var bytes: [UInt8] = []
-    /// How many of them have been read.
-    private var place = 0
-    /// Of the message whose body has not arrived; its length is allowed.
-    private var header: plugin_header?
+    /// The part of a header that has arrived.
+    private var head: [UInt8] = []
+    /// The message whose body is arriving, and what has arrived of it; its length is allowed.
+    private var message: (header: plugin_header, body: [UInt8])?
 
     /// - Parameters:
     ///   - receiver: gets the messages of the plugin's role, the log lines and the metrics.
@@ -22,36 +21,44 @@ struct PluginMessages {
     }
 
     /// The number of bytes that wait for the rest of their message.
-    var heldBytes: Int { bytes.count - place }
+    var heldBytes: Int { head.count + (message?.body.count ?? 0) }
 
     /// Passes on the messages that these bytes complete.
     /// - Returns: false if a message is not allowed. Nothing may be taken after it.
     mutating func take(_ piece: [UInt8]) -> Bool {
-        bytes.removeFirst(place)
-        place = 0
-        bytes += piece
+        var place = 0
         while true {
-            let header: plugin_header
-            if let known = self.header {
-                header = known
-            } else {
-                guard let head = read(MemoryLayout<plugin_header>.size) else { return true }
-                header = PluginProcess.value(of: head, at: 0, as: plugin_header.self)
-                guard let longest = longest(plugin_channel_type(header.type)), Int(header.length) <= longest else {
-                    return false
-                }
-                self.header = header
+            if message == nil, !readHeader(piece, &place) { return false }
+            // Moved out, so that the body grows in place.
+            guard let header = message?.header, var body = message.take()?.body else { return true }
+            let count = min(Int(header.length) - body.count, piece.count - place)
+            body += piece[place..<place + count]
+            place += count
+            guard body.count == Int(header.length) else {
+                message = (header, body)
+                return true
             }
-            guard let body = read(Int(header.length)) else { return true }
-            self.header = nil
             guard pass(header, body) else { return false }
         }
     }
 
-    private mutating func read(_ count: Int) -> [UInt8]? {
-        guard bytes.count - place >= count else { return nil }
-        defer { place += count }
-        return Array(bytes[place..<place + count])
+    /// Reads what there is of the next header, and prepares for its body.
+    /// - Returns: false if such a message is not allowed.
+    private mutating func readHeader(_ piece: [UInt8], _ place: inout Int) -> Bool {
+        let size = MemoryLayout<plugin_header>.size
+        let count = min(size - head.count, piece.count - place)
+        head += piece[place..<place + count]
+        place += count
+        guard head.count == size else { return true }
+        let header = PluginProcess.value(of: head, at: 0, as: plugin_header.self)
+        head.removeAll(keepingCapacity: true)
+        guard let longest = longest(plugin_channel_type(header.type)), Int(header.length) <= longest else {
+            return false
+        }
+        var body: [UInt8] = []
+        body.reserveCapacity(Int(header.length))
+        message = (header, body)
+        return true
     }
 
     /// The bounds of the plugin host, in bytes; nil: such a message is never allowed. A plugin can write past the host.

@@ -25,8 +25,8 @@ final class SourceConformanceStage {
             owner: options.name, as: .source, telemetry: Telemetry(sink: NoLines(), now: { 0 }), minimum: .error,
             passesOutput: false)
         receiver = SourceReceiver(
-            reporting, window: UInt64(clamping: options.window), offerBytes: options.offerBytes, board: SourceBoard(),
-            bell: bell)
+            reporting, window: UInt64(clamping: options.window), offerBytes: options.offerBytes,
+            board: SourceBoard(readyLag: options.readyLag), bell: bell)
         source = try SourceProcess(PluginFile(at: path), options, receiver, clock)
         try source.create(within: deadline) { _, _ in }
     }

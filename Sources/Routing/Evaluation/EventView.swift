@@ -63,8 +63,17 @@ struct EventView: ~Escapable {
 struct EventMoment: BitwiseCopyable, Sendable {
     /// The position in the journal.
     var position: UInt64 = 0
-    /// Nanoseconds since 1970-01-01 UTC.
+    /// When this host received it: rises along the journal. Nanoseconds since 1970-01-01 UTC.
     var receivedAt: Int64 = 0
+    /// When the first host received it: what an event's `receivedAt` means.
+    var firstReceivedAt: Int64 = 0
+}
+
+extension EventMoment {
+    init(_ event: EventRecord) {
+        self.init(
+            position: event.position, receivedAt: event.receivedAt, firstReceivedAt: event.firstReceivedAt)
+    }
 }
 
 /// Fields whose places the event's index holds, so that the event need not be read for them.

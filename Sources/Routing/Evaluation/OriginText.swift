@@ -5,6 +5,7 @@ struct OriginValues: BitwiseCopyable, Sendable {
     var all = FieldValue.missing
     var peer = FieldValue.missing
     var source = FieldValue.missing
+    var host = FieldValue.missing
     var uid = FieldValue.missing
     var gid = FieldValue.missing
     var pid = FieldValue.missing
@@ -18,6 +19,7 @@ struct OriginValues: BitwiseCopyable, Sendable {
             case .all: all
             case .peer: peer
             case .source: source
+            case .host: host
             case .uid: uid
             case .gid: gid
             case .pid: pid
@@ -34,22 +36,27 @@ struct OriginValues: BitwiseCopyable, Sendable {
 /// events.
 package typealias UserNames = @Sendable (UInt32) -> String?
 
-/// Writes `context.penstock` for the senders of events: `{"source":"apps","peer":{"uid":33,"gid":33,"pid":7,"user":
-/// "www-data"}}`. Keeps the text of the last sender, because most neighbours in a journal have the same. One thread.
+/// Writes `context.penstock` for the senders of events: `{"source":"apps","host":"web1","peer":{"uid":33,"gid":33,
+/// "pid":7,"user":"www-data"}}`. Keeps the text of the last sender, because most neighbours in a journal have the
+/// same. One thread.
 struct OriginText {
     /// Events for which the text of one sender is kept, so that a changed name of a user is noticed.
     private static let keptFor = 1024
 
     private let isReplay: Bool
+    private let host: String
     private let userName: UserNames
     private var origin: Origin?
     private var eventsLeft = 0
     private var text: [UInt8] = []
     private var values = OriginValues()
 
-    /// - Parameter isReplay: the events are sent again: `replay` is true.
-    init(isReplay: Bool, userName: @escaping UserNames) {
+    /// - Parameters:
+    ///   - isReplay: the events are sent again: `replay` is true.
+    ///   - host: the name of this machine; empty: not known.
+    init(isReplay: Bool, host: String, userName: @escaping UserNames) {
         self.isReplay = isReplay
+        self.host = host
         self.userName = userName
     }
 
@@ -72,6 +79,9 @@ struct OriginText {
         if let origin, !origin.source.isEmpty {
             values.source = member("source") { JSONText.appendString(origin.source, to: &$0) }
         }
+        // The host that received the event first.
+        let host = origin.map { $0.host.isEmpty ? self.host : $0.host } ?? ""
+        if !host.isEmpty { values.host = member("host") { JSONText.appendString(host, to: &$0) } }
         if let origin, origin.hasPeer {
             begin("peer")
             let start = text.count

@@ -8,13 +8,13 @@ import Events
 enum OriginField: BitwiseCopyable, Sendable {
     /// The whole object, and its member `peer`.
     case all, peer
-    case source, uid, gid, pid, user, replay
+    case source, host, uid, gid, pid, user, replay
     /// Any other path in the object: always missing.
     case unknown
 
     static let root = FieldPath(["context", "penstock"])
     /// The fields, in the order in which messages list them.
-    static let names = ["source", "peer", "peer.uid", "peer.gid", "peer.pid", "peer.user", "replay"]
+    static let names = ["source", "host", "peer", "peer.uid", "peer.gid", "peer.pid", "peer.user", "replay"]
 
     /// Nil: the path is not in `context.penstock`.
     init?(_ path: FieldPath) {
@@ -24,6 +24,7 @@ enum OriginField: BitwiseCopyable, Sendable {
             case "": .all
             case "peer": .peer
             case "source": .source
+            case "host": .host
             case "peer.uid": .uid
             case "peer.gid": .gid
             case "peer.pid": .pid

@@ -32,9 +32,12 @@ package final class FilterMatcher {
 
     /// - Parameters:
     ///   - isReplay: the value of `context.penstock.replay`.
+    ///   - host: the name of this machine, for `context.penstock.host`.
     ///   - userNames: for `context.penstock.peer.user`.
-    package init(_ filter: Filter, isReplay: Bool = false, userNames: @escaping UserNames = { _ in nil }) {
-        originText = OriginText(isReplay: isReplay, userName: userNames)
+    package init(
+        _ filter: Filter, isReplay: Bool = false, host: String = "", userNames: @escaping UserNames = { _ in nil }
+    ) {
+        originText = OriginText(isReplay: isReplay, host: host, userName: userNames)
         var table = PathTable()
         program = FilterCompiler.compile(filter.expression, &table)
         fields = EventFields(table)

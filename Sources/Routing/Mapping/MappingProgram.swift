@@ -120,7 +120,7 @@ final class MappingRun {
         self.journal = journal
     }
 
-    var receivedAt: Int64 { moment.receivedAt }
+    var receivedAt: Int64 { moment.firstReceivedAt }
 
     func startEvent(_ moment: EventMoment, suffix: String) {
         self.moment = moment

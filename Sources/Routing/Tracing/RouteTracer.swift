@@ -36,7 +36,8 @@ package final class RouteTracer {
         filter: Filter = .always, transforms: [Transform] = [], host: String = "", maximumEventSize: Int = .max,
         userNames: @escaping UserNames = { _ in nil }
     ) {
-        originText = OriginText(isReplay: pipeline.contains(where: \.isReplayMark), userName: userNames)
+        originText = OriginText(
+            isReplay: pipeline.contains(where: \.isReplayMark), host: host, userName: userNames)
         var table = PathTable()
         let surroundings = StageSurroundings(host: host, limit: maximumEventSize)
         self.routes = routes
@@ -56,7 +57,7 @@ package final class RouteTracer {
 
     package func trace(_ event: EventRecord, of batch: borrowing EventBatch) -> RouteTrace {
         var trace = RouteTrace()
-        let moment = EventMoment(position: event.position, receivedAt: event.receivedAt)
+        let moment = EventMoment(event)
         setSender(of: event, batch)
         let (texts, verdict) = run(
             pipeline, [UInt8](copying: batch.json(of: event)), event.index.kind, moment, &trace.pipeline)
@@ -75,7 +76,7 @@ package final class RouteTracer {
         setSender(of: event, batch)
         let recalled = TracedEvent(
             [UInt8](copying: batch.json(of: event)), event.index, from: sender,
-            at: EventMoment(position: event.position, receivedAt: event.receivedAt))
+            at: EventMoment(event))
         let view = recalled.view(fields)
         var before = StageRunner(fields, indexer)
         var behind = StageRunner(fields, indexer)

@@ -27,7 +27,8 @@ import Testing
             of: "const char *id);\n};",
             with: "const char *id);\n    void (*added_later)(const penstock_host *host);\n};")
         header = header.replacingOccurrences(
-            of: "#define PENSTOCK_PLUGIN_MINOR 1", with: "#define PENSTOCK_PLUGIN_MINOR 2")
+            of: "#define PENSTOCK_PLUGIN_MINOR 2", with: "#define PENSTOCK_PLUGIN_MINOR 3")
+        #expect(header.contains("PENSTOCK_PLUGIN_MINOR 3"))
         #expect(header.components(separatedBy: "added_later").count == Self.growing.count + 2)
         try header.write(toFile: "\(newer)/penstock_plugin.h", atomically: true, encoding: .utf8)
     }

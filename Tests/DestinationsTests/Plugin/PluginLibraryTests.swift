@@ -37,7 +37,7 @@ import Testing
         #expect(library.name == "misbehaving")
         #expect(library.version == "0.1")
         #expect(library.summary == "Does what it should not")
-        #expect(library.abi == (1, 1))
+        #expect(library.abi == (1, 2))
         #expect(library.roles == [.sink])
     }
 
@@ -65,10 +65,10 @@ import Testing
 
     @Test(arguments: [
         ("NO_ENTRY", PluginError.Code.notLoadable, "penstock_plugin_entry"),
-        ("OTHER_MAJOR", .incompatible, "version 7.1"),
+        ("OTHER_MAJOR", .incompatible, "version 7.2"),
         ("SHORT_STRUCT", .incompatible, "48 bytes"),
         ("NAMELESS", .incompatible, "name"),
-        ("DECLINES", .incompatible, "1.1"),
+        ("DECLINES", .incompatible, "1.2"),
     ])
     func `a library with a broken handshake is rejected`(variant: String, code: PluginError.Code, words: String) throws
     {
@@ -232,7 +232,7 @@ import Testing
         let path = try directory.addBuilt("libsqlite.so")
         let inspection = try PluginInspection(of: path, program: TestCompiler.built("penstock-plugin-host"))
         #expect(inspection.name == "sqlite")
-        #expect(inspection.abi == "1.1")
+        #expect(inspection.abi == "1.2")
         #expect(try #require(inspection.roles.first?.schema).contains("synchronous"))
     }
 

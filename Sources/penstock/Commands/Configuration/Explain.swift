@@ -100,7 +100,9 @@ struct Explain: ParsableCommand {
     /// Explains an event of the journal. It was accepted and scrubbed when it was received.
     private func explainStored(_ configuration: Configuration) throws {
         do {
-            let matcher = try filter.map { FilterMatcher(try FilterArgument.parse($0), userNames: Accounts.userName) }
+            let matcher = try filter.map {
+                FilterMatcher(try FilterArgument.parse($0), host: HostName.current, userNames: Accounts.userName)
+            }
             let stored = try StoredEvents(directory: configuration.journal.directory, disk: SystemDisk())
             let batch: EventBatch?
             if let matcher {

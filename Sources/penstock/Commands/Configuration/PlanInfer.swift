@@ -62,7 +62,9 @@ struct PlanInfer: ParsableCommand {
 
     /// - Returns: the comment at the start of the plan.
     private func observe(_ inference: PlanInference) throws -> [String] {
-        let matcher = try events.parsedFilter().map { FilterMatcher($0, userNames: UserNameCache.shared.lookUp) }
+        let matcher = try events.parsedFilter().map {
+            FilterMatcher($0, host: HostName.current, userNames: UserNameCache.shared.lookUp)
+        }
         let directory =
             try events.directory
             ?? JournalLocation.directory(configuration: file ?? Locations.configuration, isRequired: file != nil)

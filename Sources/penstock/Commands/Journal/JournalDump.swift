@@ -101,6 +101,15 @@ struct JournalDump: ParsableCommand {
         Timestamp.append(event.receivedAt, to: &line)
         line += Array("\",\"source\":".utf8)
         JSONText.appendString(event.origin.source, to: &line)
+        if !event.origin.host.isEmpty {
+            line += Array(",\"host\":".utf8)
+            JSONText.appendString(event.origin.host, to: &line)
+        }
+        if event.firstReceivedAt != event.receivedAt {
+            line += Array(",\"first_received_at\":\"".utf8)
+            Timestamp.append(event.firstReceivedAt, to: &line)
+            line.append(UInt8(ascii: "\""))
+        }
         let peer = event.origin
         line += Array(",\"peer\":{\"uid\":\(peer.uid),\"gid\":\(peer.gid),\"pid\":\(peer.pid)},\"event\":".utf8)
         append(event.json, to: &line)
