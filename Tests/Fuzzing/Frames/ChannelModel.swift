@@ -29,7 +29,7 @@ struct ChannelModel {
             }
             guard bytes.count >= 16 + length else { return }
             let body = Array(bytes.dropFirst(16).prefix(length))
-            let token = UInt64(Self.number(header, 8)) | UInt64(Self.number(header, 12)) << 32
+            let token = Self.longNumber(header, 8)
             bytes = bytes.dropFirst(16 + length)
             hasEnded = !isAllowed(Message(type: type, token: token, body: body))
         }
@@ -42,7 +42,7 @@ struct ChannelModel {
         case (36, _), (37, _): 65
         case (33, .sink), (38, .source): 16 << 20
         case (34, .sink): 0
-        case (39, .source), (40, .source): 64
+        case (39, .source), (40, .source), (43, .source): 64
         case (41, .source), (42, .source): 1024
         default: nil
         }
@@ -51,6 +51,11 @@ struct ChannelModel {
     /// A number of four bytes, on a machine with the lowest one first.
     static func number(_ bytes: [UInt8], _ at: Int) -> UInt32 {
         (0..<4).reduce(0) { $0 | UInt32(bytes[at + $1]) << (8 * $1) }
+    }
+
+    /// A number of eight bytes.
+    static func longNumber(_ bytes: [UInt8], _ at: Int) -> UInt64 {
+        UInt64(number(bytes, at)) | UInt64(number(bytes, at + 4)) << 32
     }
 
     static func number(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) } }

@@ -38,15 +38,19 @@ struct FrameScript {
     private static func step(_ kind: Int, _ bytes: [UInt8]) -> Step {
         switch kind {
         case 0: .send(bytes)
-        // A message with a right header, which is hard to guess: its type is PLUGIN_REPLY or a later one, its token is
-        // the first eight bytes.
-        case 1...11:
-            .send(
-                ChannelModel.number(UInt32(31 + kind)) + ChannelModel.number(UInt32(max(bytes.count - 8, 0)))
-                    + bytes.prefix(8) + Array(repeating: 0, count: max(8 - bytes.count, 0)) + bytes.dropFirst(8))
+        case 1...11: .send(message(UInt32(31 + kind), bytes))
         case 12: .print(bytes)
         case 13: .request(isLoad: bytes.first ?? 0 == 0)
+        // PLUGIN_LANE_UNTIL: the kinds between are taken.
+        case 15: .send(message(43, bytes))
         default: .act(bytes)
         }
+    }
+
+    /// A message with a right header, which is hard to guess: its type is PLUGIN_REPLY or a later one, its token is the
+    /// first eight bytes.
+    private static func message(_ type: UInt32, _ bytes: [UInt8]) -> [UInt8] {
+        ChannelModel.number(type) + ChannelModel.number(UInt32(max(bytes.count - 8, 0)))
+            + bytes.prefix(8) + Array(repeating: 0, count: max(8 - bytes.count, 0)) + bytes.dropFirst(8)
     }
 }

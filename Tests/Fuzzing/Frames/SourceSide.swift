@@ -9,9 +9,16 @@ import Telemetry
 
 /// The daemon's side of a source: offers that pass the window, are appended and are reported as stored.
 ///
-/// Each event of an offer that was taken is stored or refused, with the offer's position, and the offer is reported
-/// once, in order. An offer beyond the window, or before the plugin may offer, is never taken.
+/// Each event of an offer that was taken is stored or refused, with the offer's position, or left out because its lane
+/// has brought it in before. The offer is reported once, in order. An offer beyond the window, or before the plugin may
+/// offer, is never taken.
 final class SourceSide {
+    /// Time stands still, so that a script has the same effects however long it takes.
+    private struct StoppedClock: Clock {
+        func now() -> Instant { Instant(nanoseconds: 1000) }
+        func wallClock() -> Int64 { 1_000_000 }
+    }
+
     /// Small, so that inputs reach them.
     private static let window = 2000
     private static let offerBytes = 600
@@ -20,8 +27,11 @@ final class SourceSide {
     private nonisolated(unsafe) static let scanner = EventScanner(
         maximumEventSize: limits.maximumEventSize, maximumDepth: limits.maximumDepth)
 
-    private let journal = FrameJournal()
-    private let board = SourceBoard()
+    private static let clock = StoppedClock()
+
+    private let journal: FrameJournal
+    private let statistics = SourceStatistics()
+    private let board = SourceBoard(readyLag: .seconds(60))
     private let admission: OfferAdmission
     private var stored = StoredOffers()
     /// It has been scanned, and not been appended.
@@ -34,21 +44,31 @@ final class SourceSide {
     private var mayOffer = false
     private var hasFailed = false
     private var lanes: Set<[UInt8]> = []
+    /// Until when a lane belongs to this host.
+    private var deadlines: [[UInt8]: Int64] = [:]
+    /// How far each lane has brought in each origin: what was appended in this run.
+    private var marks: [[UInt8]: [OriginID: OriginPlace]] = [:]
+    /// The events of all offers that were appended.
+    private var counts = (stored: 0, refused: 0, repeated: 0)
+    private var lag: Duration?
     private var words: [String] = []
 
     init() {
-        let clock = SystemClock()
-        let statistics = SourceStatistics()
+        let journal = FrameJournal()
+        self.journal = journal
         admission = OfferAdmission(
             source: "queue",
-            admission: EventAdmission(limits: Self.limits, appender: journal, statistics: statistics, clock: clock),
-            statistics: statistics, clock: clock)
+            admission: EventAdmission(
+                limits: Self.limits, appender: journal, statistics: statistics, clock: Self.clock),
+            statistics: statistics, marks: OriginMarks { lane, origin in journal.mark(of: lane, origin) },
+            clock: Self.clock)
     }
 
     func run(_ script: FrameScript, pieces: Int) -> [String] {
         let side = PluginSide(.source, pieces: pieces)
         let receiver = SourceReceiver(
-            PluginReporting(owner: "queue", telemetry: side.telemetry, minimum: .debug, passesOutput: false),
+            PluginReporting(
+                owner: "queue", as: .source, telemetry: side.telemetry, minimum: .debug, passesOutput: false),
             window: UInt64(Self.window), offerBytes: Self.offerBytes, board: board, bell: Doorbell())
         side.connect(receiver)
         for step in script.steps {
@@ -81,6 +101,9 @@ final class SourceSide {
             guard isLane(message.body) else { return false }
             if message.type == 39 { lanes.insert(message.body) } else { lanes.remove(message.body) }
         case 42: hasFailed = true
+        case 43:
+            guard isLane(message.body), deadlines[message.body] != nil || deadlines.count < 10_000 else { return false }
+            deadlines[message.body] = Int64(bitPattern: message.token)
         default: break
         }
         return true
@@ -107,7 +130,7 @@ final class SourceSide {
         }
     }
 
-    /// Appends the next offer, as SourceWorker does.
+    /// Appends the next offer, as SourceWorker does. It would end the process if a lane may belong to another host.
     private func append(_ receiver: SourceReceiver) {
         if scanned == nil {
             scanned = receiver.takeOffer()
@@ -115,11 +138,19 @@ final class SourceSide {
             guard let scanned else { return }
             admission.scan(scanned)
         }
-        guard let offer = scanned, case .queued(let end) = admission.append(from: 1) else { return }
+        guard let offer = scanned else { return }
+        let now = Self.clock.now()
+        let hasExpired = deadlines[taken[0].lane].map { $0 < now.nanoseconds } ?? false
+        require(receiver.hasExpired(offer.lane.lane, now: now) == hasExpired, "expired should be \(hasExpired)")
+        guard case .queued(let end) = admission.append(from: 1) else { return }
         scanned = nil
         let expected = taken.removeFirst()
         let refusals = admission.refusals()
         check(offer, expected, refusals)
+        if let age = admission.age {
+            board.note(age: age, at: now)
+            lag = max(lag ?? .zero, age)
+        }
         appended.append((expected, refusals))
         stored.append(
             AppendedOffer(token: offer.token, cost: offer.cost, lane: offer.lane, refusals: refusals, end: end))
@@ -134,16 +165,59 @@ final class SourceSide {
         let refused = refusals.map(\.index)
         require(refused == Set(refused).sorted(), "refused: \(refused)")
         require(refusals.allSatisfy { !$0.reason.isEmpty && $0.reason.utf8.count <= 1024 }, "\(refusals)")
-        let kept = expected.events.indices.filter { !refused.contains($0) }
-        require(events.count == kept.count, "\(events.count) events are stored, and \(kept.count) are not refused")
+        let mark = expected.origin.flatMap { marks[expected.lane]?[$0] }
+        let new = expected.newEvents(above: mark)
+        let kept = new.filter { !refused.contains($0) }
+        require(events.count == kept.count, "\(events.count) events are stored, and not \(kept.count)")
         for (index, event) in zip(kept, events) {
-            require(event == Self.line(expected.events[index]), "another event is stored at \(index)")
+            require(event.json == Self.line(expected.events[index]), "another event is stored at \(index)")
         }
+        let fresh = Set(new)
         for (index, event) in expected.events.enumerated() {
             let isRefused = refused.contains(index)
-            require(isRefused == (isRefusing || !Self.isValid(event)), "event \(index): refused is \(isRefused)")
+            let isWrong = fresh.contains(index) && (isRefusing || !Self.isValid(event))
+            require(isRefused == isWrong, "event \(index): refused is \(isRefused)")
         }
+        checkMark(lane?.mark, expected, above: mark)
+        checkReceipt(lane?.receipt, expected, zip(kept, events).map { (index: $0, line: $1.line) })
+        counts.stored += kept.count
+        counts.refused += refused.count
+        counts.repeated += expected.events.count - new.count
         for event in refusals { words.append("\(offer.token) \(event.index) \(event.reason)") }
+    }
+
+    /// - Parameter mark: before the offer.
+    private func checkMark(_ stored: OriginMark?, _ expected: ModelledOffer, above mark: OriginPlace?) {
+        let new = expected.mark(above: mark)
+        require(stored == new, "the mark \(String(describing: stored)) is stored")
+        if let new { marks[expected.lane, default: [:]][new.origin] = new.place }
+    }
+
+    /// - Parameter events: those that are stored: the index in the offer, and the line that the journal was told.
+    private func checkReceipt(
+        _ receipt: EarlierReceipt?, _ expected: ModelledOffer, _ events: [(index: Int, line: Int)]
+    ) {
+        let newest = receipt?.times.max()
+        require(admission.age == newest.map(Self.age), "the age is \(String(describing: admission.age))")
+        guard let receipt else {
+            return require(expected.host.isEmpty && expected.times.isEmpty, "an earlier receipt is lost")
+        }
+        require(!expected.host.isEmpty || !expected.times.isEmpty, "\(receipt) is stored")
+        require(Array(receipt.host.utf8) == expected.host, "another host is stored: \(receipt.host)")
+        require(receipt.times.count <= expected.times.count, "\(receipt.times.count) times are stored")
+        guard !expected.times.isEmpty else { return }
+        for (index, line) in events {
+            require(
+                line < receipt.times.count && receipt.times[line] == expected.times[index],
+                "another time is stored for the event at \(index)")
+        }
+    }
+
+    /// How long ago this time was. Not negative, and not more than 64 bits hold.
+    private static func age(_ time: Int64) -> Duration {
+        let (age, isTooLong) = clock.wallClock().subtractingReportingOverflow(time)
+        let nanoseconds: Int64 = isTooLong ? .max : max(0, age)
+        return .nanoseconds(nanoseconds)
     }
 
     /// An event as it is stored: without line feeds between its tokens, and without white space around it.
@@ -212,12 +286,18 @@ final class SourceSide {
         journal.commit()
         while !stored.isEmpty { report(receiver) }
         require(appended.isEmpty && used == 0, "\(appended.count) offers are not reported")
+        let counted = statistics.snapshot()
+        require(
+            counted.accepted == counts.stored && counted.refused == counts.refused
+                && counted.duplicates == counts.repeated,
+            "\(counts) are counted as \(counted)")
     }
 
     /// What an operator sees.
     private func checkStatus(_ receiver: SourceReceiver) {
-        let status = board.status(nil)
+        let status = board.status(nil, at: Self.clock.now())
         require(status.openLanes == lanes.count, "\(status.openLanes) partitions are open, not \(lanes.count)")
+        require(status.lag == lag, "the lag is \(String(describing: status.lag))")
         require((receiver.failure != nil) == hasFailed, "the plugin's end is \(receiver.failure ?? "not") noted")
         for text in [receiver.failure, status.problem].compactMap({ $0 }) { PluginSide.requirePrintable(text, 1024) }
         for lane in status.lanes {
