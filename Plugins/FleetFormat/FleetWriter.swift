@@ -52,6 +52,8 @@ package final class FleetWriter {
 
     /// The most bytes of memory that all partitions keep for the next batch.
     private static let kept = 16 << 20
+    /// What each keeps in any case.
+    private static let alwaysKept = 64 << 10
 
     private let limit: Int
     private let compressor: FleetCompressor
@@ -90,7 +92,7 @@ package final class FleetWriter {
         var tooLarge: [Int] = []
         for partition in used {
             write(0..<groups[partition].events.count, of: partition, &messages, &tooLarge)
-            if groups[partition].lines.capacity > max(Self.kept / partitions, 64 << 10) {
+            if groups[partition].lines.capacity > max(Self.kept / partitions, Self.alwaysKept) {
                 groups[partition] = Group()
                 continue
             }

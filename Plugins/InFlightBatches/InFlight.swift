@@ -122,10 +122,11 @@ package final class InFlight: Sendable {
             return (entry, state.wantsRoom)
         }
         if let settled {
-            if settled.others.isEmpty {
+            if settled.others.isEmpty, !settled.isSettled.contains(false) {
                 settled.batch.settle(.delivered)
             } else {
-                settled.batch.settle(settled.batch.indices.map { settled.others[$0] ?? .delivered })
+                settled.batch.settle(
+                    settled.batch.indices.map { settled.isSettled[$0] ? settled.others[$0] ?? .delivered : .retry })
             }
         }
         if hasRoom { onRoom() }

@@ -25,6 +25,10 @@ struct NATSConsumer {
     /// Longer than a host takes to store an event, unless its journal is full: what is delivered again is recognised.
     private static let acknowledgementWait: Int64 = 300_000_000_000
     private static let maximumPending: Int64 = 50_000
+    /// How long the servers may be without an answer for the consumer, although they have one for the stream: longer
+    /// than they take to choose a leader. A cluster can lose a consumer for good while its servers fail one after
+    /// another (seen with nats-server 2.15.1): then nobody leads it, and only a new one helps.
+    private static let patience = Duration.seconds(20)
 
     let jetStream: JetStream
     let stream: String
@@ -37,7 +41,7 @@ struct NATSConsumer {
     ///   means that messages were removed: else they may be of other subjects, or acknowledged.
     func prepare() throws -> (deliveries: UInt64, hasNoGaps: Bool) {
         let facts = try Self.check(stream, try jetStream.stream(stream))
-        var consumer = try read()
+        var consumer = try readPatiently()
         if let consumer, !consumer.isSuitable {
             let (name, filter) = (lane.consumer, lane.filter.map { " and the filter \($0)" } ?? " and without a filter")
             throw SourceError(
@@ -82,13 +86,32 @@ struct NATSConsumer {
         return facts
     }
 
+    /// - Returns: nil: there is none, or it was given up.
+    private func readPatiently() throws(NATSError) -> Facts? {
+        do throws(NATSError) {
+            let facts = try read()
+            lane.consumerAnswered()
+            return facts
+        } catch {
+            guard error.isConsumerLost, lane.consumerIsSilent(for: Self.patience) else { throw error }
+            let (consumer, subject) = (lane.consumer, lane.subject)
+            host.log(
+                .warning, "the servers have lost the consumer: \(error.message); it is created again",
+                ["subject": subject, "consumer": consumer])
+            host.count("nats_consumers_lost")
+            // Nobody may be there to answer.
+            do throws(NATSError) { try delete() } catch { if !error.isConsumerLost { throw error } }
+            return nil
+        }
+    }
+
     private func read() throws(NATSError) -> Facts? {
         var info: UnsafeMutablePointer<jsConsumerInfo>?
         var code = jsErrCode(rawValue: 0)
         let status = unsafe js_GetConsumerInfo(&info, jetStream.handle, stream, lane.consumer, nil, &code)
         defer { unsafe jsConsumerInfo_Destroy(info) }
         if status == NATS_NOT_FOUND || code == JSConsumerNotFoundErr { return nil }
-        try NATSError.check(status)
+        try NATSError.check(status, code)
         guard let info = unsafe info?.pointee, let configuration = unsafe info.Config?.pointee else {
             throw NATSError(NATS_ERR)
         }
@@ -108,7 +131,7 @@ struct NATSConsumer {
     private func delete() throws(NATSError) {
         var code = jsErrCode(rawValue: 0)
         let status = unsafe js_DeleteConsumer(jetStream.handle, stream, lane.consumer, nil, &code)
-        if status != NATS_NOT_FOUND && code != JSConsumerNotFoundErr { try NATSError.check(status) }
+        if status != NATS_NOT_FOUND && code != JSConsumerNotFoundErr { try NATSError.check(status, code) }
         let (consumer, position) = (lane.consumer, String(lane.progress.durable))
         host.log(
             .info, "the consumer is created again behind the stored position",

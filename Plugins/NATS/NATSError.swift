@@ -3,10 +3,13 @@ import CNats
 /// An error of the library, with its text.
 struct NATSError: Error {
     var status: natsStatus
+    /// JetStream's own number; 0: there is none.
+    var code: UInt32
     var message: String
 
-    init(_ status: natsStatus) {
+    init(_ status: natsStatus, _ code: jsErrCode = jsErrCode(rawValue: 0)) {
         self.status = status
+        self.code = code.rawValue
         // The thread's last error has the details, unless another call failed since.
         var last = NATS_OK
         var details = unsafe nats_GetLastError(&last).map { unsafe String(cString: $0) } ?? ""
@@ -31,7 +34,12 @@ struct NATSError: Error {
         ].contains(status)
     }
 
-    static func check(_ status: natsStatus) throws(NATSError) {
-        if status != NATS_OK { throw NATSError(status) }
+    /// Whether nobody answers for a consumer: its leader is silent, or it has none.
+    var isConsumerLost: Bool { status == NATS_TIMEOUT || code == JSClusterNotAvailErr.rawValue }
+
+    static func check(
+        _ status: natsStatus, _ code: jsErrCode = jsErrCode(rawValue: 0)
+    ) throws(NATSError) {
+        if status != NATS_OK { throw NATSError(status, code) }
     }
 }

@@ -9,6 +9,8 @@ final class NATSLane: Sendable {
         var behind: UInt64 = 0
         /// Where the last stored message is acknowledged.
         var reply: String?
+        /// Since when nobody has answered for the consumer; nil: somebody has.
+        var silentSince: ContinuousClock.Instant?
     }
 
     /// `STREAM` or `STREAM/filter`: sequences of another stream would be other messages.
@@ -44,6 +46,19 @@ final class NATSLane: Sendable {
     var progress: LaneProgress { state.withLock(\.progress) }
     var behind: UInt64 { state.withLock(\.behind) }
     var reply: String? { state.withLock(\.reply) }
+
+    func consumerAnswered() { state.withLock { $0.silentSince = nil } }
+
+    /// Nobody has answered for the consumer.
+    /// - Returns: whether that is so for this time at least. The time then begins anew.
+    func consumerIsSilent(for time: Duration) -> Bool {
+        state.withLock { state in
+            let since = state.silentSince ?? .now
+            let isLong = .now - since >= time
+            state.silentSince = isLong ? nil : since
+            return isLong
+        }
+    }
 
     /// All messages up to this one are stored.
     func begin(at sequence: UInt64) {

@@ -214,7 +214,7 @@ static void close_all(const int *files, int count) {
 }
 
 int clinux_spawn(const char *program, const char *environment, int file, struct clinux_child *child) {
-    enum { SOCKET, LIBRARY, MESSAGES, OUTPUT, ERRORS, COUNT };
+    enum { SOCKET, LIBRARY, MESSAGES, OUTPUT, ERRORS, COUNT, MESSAGES_SIZE = 512 << 10 };
     const int numbers[COUNT] = {3, 4, 5, 1, 2};
     int ours[COUNT] = {-1, -1, -1, -1, -1}, theirs[COUNT] = {-1, -1, -1, -1, -1}, error = 0;
     for (int i = 0; i < COUNT && error == 0; i++) {
@@ -223,7 +223,7 @@ int clinux_spawn(const char *program, const char *environment, int file, struct 
         if (i >= MESSAGES && pipe2(pair, O_CLOEXEC) != 0) error = errno;
         /* The offers of a source are up to 256 KiB long: with room for two, reader and writer seldom wait for each other. A
          * user's pipes may have no more memory; then it stays as it is. */
-        if (i == MESSAGES && error == 0) fcntl(pair[1], F_SETPIPE_SZ, 512 << 10);
+        if (i == MESSAGES && error == 0) fcntl(pair[1], F_SETPIPE_SZ, MESSAGES_SIZE);
         if (i == LIBRARY) pair[1] = file;
         ours[i] = pair[0];
         if (i >= MESSAGES && error == 0 && fcntl(pair[0], F_SETFL, O_NONBLOCK) != 0) error = errno;

@@ -96,10 +96,10 @@ package struct Origin: Sendable, Hashable {
     package var uid: UInt32
     package var gid: UInt32
     package var pid: Int32
-    /// The host that received the event first; empty: this host, or not known.
-    package var host: String
+    /// The host that received the event first; empty: another one, whose name is not known; nil: this one.
+    package var host: String?
 
-    package init(source: String, uid: UInt32, gid: UInt32, pid: Int32, host: String = "") {
+    package init(source: String, uid: UInt32, gid: UInt32, pid: Int32, host: String? = nil) {
         self.source = source
         self.uid = uid
         self.gid = gid

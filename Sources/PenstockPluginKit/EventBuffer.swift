@@ -6,6 +6,8 @@ public struct EventBuffer: Sendable {
     private var bytes: [UInt8] = []
     /// Where the first event starts.
     private var start = 0
+    /// The bytes are the lines of an array: nothing can be appended to them.
+    private var hasLines = false
     /// Where each event ends, before its line feed.
     private var ends: [Int] = []
     private var places: [penstock_place] = []
@@ -48,6 +50,7 @@ public struct EventBuffer: Sendable {
     }
 
     private mutating func endEvent() {
+        precondition(!hasLines, "add the lines of the array, or begin another buffer")
         ends.append(bytes.count)
         bytes.append(0x0A)
     }
@@ -76,6 +79,7 @@ public struct EventBuffer: Sendable {
         self.origin = origin
         bytes = lines
         self.start = start
+        hasLines = true
     }
 
     /// Adds the next line of the array that the buffer was made with.
@@ -104,6 +108,7 @@ public struct EventBuffer: Sendable {
     public mutating func removeAll(origin: String? = nil) {
         bytes.removeAll(keepingCapacity: true)
         start = 0
+        hasLines = false
         ends.removeAll(keepingCapacity: true)
         places.removeAll(keepingCapacity: true)
         times.removeAll(keepingCapacity: true)

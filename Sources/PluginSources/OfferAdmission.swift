@@ -78,6 +78,9 @@ final class OfferAdmission {
         return outcome
     }
 
+    /// Frees the memory of the last scan's offer.
+    func forget() { offer = nil }
+
     /// The refused events of the last scan, in order.
     func refusals() -> [RefusedEvent] {
         var all = refused

@@ -38,8 +38,8 @@ package struct PluginSourceStatus: Sendable {
     package var lastError: String?
     /// How often a process was started, beside the first time.
     package var restarts: UInt64
-    /// How old the events are that it brings in, since another host received them: the oldest of the newest events of
-    /// its latest offers. Zero if it brings in none now; nil: it does not tell when events were received.
+    /// How old the events are that it brings in, since another host received them (`SourceLag`). Zero if it brings in
+    /// none now; nil: it does not tell when events were received.
     package var lag: Duration?
     /// The lag up to which the daemon is ready.
     package var readyLag: Duration
@@ -84,8 +84,10 @@ final class SourceBoard: Sendable {
         }
     }
 
-    /// An offer was stored whose newest event is as old as this.
-    func note(age: Duration, at now: Instant) { board.withLock { $0.lag.note(age, at: now) } }
+    /// An offer of a lane is stored, or waits for the journal, whose newest event is as old as this.
+    func note(age: Duration, of lane: String, at now: Instant) {
+        board.withLock { $0.lag.note(age, of: lane, at: now) }
+    }
 
     func noteProcess() { board.withLock { $0.starts += 1 } }
 

@@ -229,14 +229,15 @@ final class SourceWorker {
             }
             let hasWaited = nextAttempt.map { clock.now() >= $0 } ?? false
             control.forgetRoom()
+            if let age = admission.age { board.note(age: age, of: offer.lane.lane, at: clock.now()) }
             switch admission.append(from: process) {
             case .queued(let end):
                 control.noteAppended(end)
-                if let age = admission.age { board.note(age: age, at: clock.now()) }
                 appended.append(
                     AppendedOffer(
                         token: offer.token, cost: offer.cost, lane: offer.lane, refusals: admission.refusals(),
                         end: end))
+                admission.forget()
                 scanned = nil
                 nextAttempt = nil
                 refusalPause.reset()

@@ -119,9 +119,6 @@ package final class DestinationRouter {
         if let indexer, isChained { runner = StageRunner(fields, indexer) }
     }
 
-    /// Whether a filter, a transform or a mapping reads `context.penstock`, for which the batch must have the sender.
-    package var readsSenders: Bool { fields.readsOrigin }
-
     /// Whether each event's output starts with an envelope. A byte 0 separates the two.
     package var writesEnvelopes: Bool { outputs?.writesEnvelopes ?? false }
 

@@ -193,7 +193,7 @@ import Testing
         ),
         (
             "transforms: [ { copy: { context.penstock.xyzzy.abc: properties.a } } ]",
-            "its fields are source, peer, peer.uid, peer.gid, peer.pid, peer.user, replay"
+            "its fields are source, host, peer, peer.uid, peer.gid, peer.pid, peer.user, replay"
         ),
     ])
     func `a field that context.penstock does not have is a warning`(_ line: String, _ hint: String) {

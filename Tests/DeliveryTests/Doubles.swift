@@ -129,7 +129,6 @@ final class FakeRouter: EventRouter, @unchecked Sendable {
     var user: (UInt64) -> UInt64 = { _ in 0 }
     var lookback: Lookback?
     var mayTakeLong = false
-    var readsSenders = false
     /// The sender of each routed event.
     private(set) var senders: [Origin?] = []
     private(set) var recalled: [UInt64] = []

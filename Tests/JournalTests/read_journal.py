@@ -88,14 +88,14 @@ def files(directory, uuid):
 
 
 def receipt(fields, payload):
-    """What an earlier host told of a batch: its name, the first receive time, and the unit of the delays. None: nothing."""
+    """What an earlier host told of a batch: its name, and the times at which it received the events; none: not known."""
     if fields[3] & 5 != 5:
-        return None
+        return None, ()
     _, name, position = struct.unpack_from("<QII", payload, len(payload) - 16)
     end = len(payload) - 16 - padded(name + position) - (32 if fields[3] & 2 else 0)
-    first, unit, length = struct.unpack_from("<qII", payload, end - 16)
-    start = end - 16 - padded(length)
-    return payload[start:start + length].decode(), first, unit
+    count, length = struct.unpack_from("<II", payload, end - 8)
+    start = end - 8 - padded(length)
+    return payload[start:start + length].decode(), struct.unpack_from(f"<{count}q", payload, start - 8 * count)
 
 
 def events(directory):
@@ -105,12 +105,12 @@ def events(directory):
             continue
         source = payload[:fields[12]].decode()
         place, position = padded(fields[12]), fields[6]
-        host, begin, unit = receipt(fields, payload) or (None, 0, None)
-        for _ in range(fields[5]):
+        host, times = receipt(fields, payload)
+        for number in range(fields[5]):
             length, kind, _, delay = struct.unpack_from("<IBBH", payload, place)
             if 1 <= kind <= 6:
-                time = fields[8] + (delay * 1_000_000 if unit is None else 0)
-                first = begin + delay * unit * 1_000_000 if unit else None
+                time = fields[8] + delay * 1_000_000
+                first = times[number] if times else None
                 yield position, time, source, fields[9:12], payload[place + 40:place + 40 + length], host, first
             place += 40 + padded(length)
             position += 1

@@ -87,19 +87,26 @@ import Testing
         #expect(ReceivedOffer(token: 1, Self.body(["{}", "{}"], separator: separator)) == nil)
     }
 
-    @Test func `a source is as late as the oldest of its latest offers, and no longer late when none come`() {
+    @Test func `a source is as late as its latest lane, and a lane as its newest event of the last seconds`() {
         var lag = SourceLag()
         let start = Instant(nanoseconds: 5)
         #expect(lag.lag(at: start) == nil)
-        lag.note(.seconds(400), at: start)
-        lag.note(.seconds(2), at: start + .seconds(9))
-        #expect(lag.lag(at: start + .seconds(9)) == .seconds(400))
+        lag.note(.seconds(400), of: "a", at: start)
+        #expect(lag.lag(at: start) == .seconds(400))
+        // Another edge's events are new.
+        lag.note(.seconds(2), of: "a", at: start + .seconds(1))
+        lag.note(.seconds(300), of: "a", at: start + .seconds(2))
+        lag.note(.seconds(30), of: "b", at: start + .seconds(9))
+        #expect(lag.lag(at: start + .seconds(9)) == .seconds(30))
         // The next period still counts the one before.
-        lag.note(.seconds(1), at: start + .seconds(11))
-        #expect(lag.lag(at: start + .seconds(11)) == .seconds(400))
-        lag.note(.seconds(3), at: start + .seconds(22))
-        #expect(lag.lag(at: start + .seconds(22)) == .seconds(3))
-        #expect(lag.lag(at: start + .seconds(60)) == .zero)
+        lag.note(.seconds(1), of: "b", at: start + .seconds(11))
+        #expect(lag.lag(at: start + .seconds(11)) == .seconds(2))
+        lag.note(.seconds(3), of: "b", at: start + .seconds(22))
+        #expect(lag.lag(at: start + .seconds(22)) == .seconds(1))
+        #expect(lag.lag(at: start + .seconds(30)) == .seconds(3))
+        #expect(lag.lag(at: start + .seconds(41)) == .zero)
+        for number in 0..<OpenLanes.limit + 5 { lag.note(.seconds(number), of: "\(number)", at: start + .seconds(50)) }
+        #expect(lag.lag(at: start + .seconds(50)) == .seconds(OpenLanes.limit - 1))
     }
 
     private static let edge = "0190163d-8694-4b1a-9b7c-2f3e4d5c6b7A"

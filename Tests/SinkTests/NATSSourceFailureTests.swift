@@ -69,6 +69,20 @@ import Testing
         #expect(stage.failure == nil)
     }
 
+    /// As a cluster can leave a consumer after several of its servers have failed.
+    @Test func `a consumer that the servers have lost is created again`() throws {
+        let servers = try NATSServers(3)
+        let test = try NATSSourceTest(servers, subject: nil)
+        try test.client.create("S", "e", replicas: 3)
+        try test.client.publish(0..<100)
+        servers.end(try test.client.createLonelyConsumer("S", NATSSourceTest.consumer))
+        let stage = try test.open()
+        #expect(pluginEventually(within: .seconds(120)) { test.journal.count == 100 }, "\(stage.log.suffix(5))")
+        #expect(test.journal.texts == events(0..<100))
+        #expect(stage.log.contains { $0.contains("the servers have lost the consumer") }, "\(stage.log.suffix(5))")
+        #expect(pluginEventually { stage.problem == nil })
+    }
+
     @Test func `stop with offers that are not durable yet, and while the host is busy`() throws {
         let test = try NATSSourceTest()
         try test.client.publish(0..<1000)

@@ -76,6 +76,25 @@ extension NATSClient {
 
     func deleteStream(_ name: String) { unsafe js_DeleteStream(context, name, nil, nil) }
 
+    /// Creates a durable pull consumer that only one server of the cluster has.
+    /// - Returns: that server's number.
+    func createLonelyConsumer(_ stream: String, _ name: String) throws -> Int {
+        var configuration = unsafe jsConsumerConfig()
+        unsafe jsConsumerConfig_Init(&configuration)
+        unsafe configuration.AckPolicy = js_AckExplicit
+        unsafe configuration.Replicas = 1
+        return try unsafe name.withCString { name in
+            unsafe configuration.Durable = name
+            var info: UnsafeMutablePointer<jsConsumerInfo>?
+            guard unsafe js_AddConsumer(&info, context, stream, &configuration, nil, nil) == NATS_OK,
+                let leader = unsafe info?.pointee.Cluster?.pointee.Leader,
+                let number = unsafe Int(String(cString: leader).dropFirst())
+            else { throw TestProblem(description: "the consumer cannot be created") }
+            unsafe jsConsumerInfo_Destroy(info)
+            return number
+        }
+    }
+
     func deleteConsumer(_ stream: String, _ name: String) {
         unsafe js_DeleteConsumer(context, stream, name, nil, nil)
     }

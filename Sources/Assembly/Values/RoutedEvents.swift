@@ -30,7 +30,6 @@ package final class RoutedEvents: EventRouter {
     }
 
     package var mayTakeLong: Bool { router.mayTakeLong }
-    package var readsSenders: Bool { router.readsSenders }
     package var lookback: Lookback? { router.lookback }
 
     package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {

@@ -349,9 +349,9 @@ typedef struct penstock_offer {
     /* Since version 1.2. The name of the host that received the events first, if it was another one: at most 255 bytes of
      * UTF-8 without control characters. The fields `context.penstock.host` have it. Length 0: not known. */
     penstock_string host;
-    /* When that host received each of the `count` events: nanoseconds since 1970-01-01 UTC. This host keeps them to the
-     * millisecond (more coarsely if they lie more than a minute apart): they are the events' `receivedAt`, and delivery
-     * latency counts from them. NULL: not known; the events count as received when this host stores them. */
+    /* When that host received each of the `count` events: nanoseconds since 1970-01-01 UTC. They are the events'
+     * `receivedAt`, and delivery latency counts from them. NULL: not known; the events count as received when this host
+     * stores them. */
     const int64_t *received_at_ns;
 } penstock_offer;
 

@@ -26,15 +26,15 @@ struct MetricsReport {
     /// Refusal reasons that can be violations of a plan.
     private static let planReasons: [RefusalReason] = [.unplanned, .schemaViolation]
 
-    /// Whether events are accepted, or read: an aggregator, whose sources are all plugins, reads at least one lane.
-    /// What a plugin reads must not be older than its `ready_lag`.
+    /// Whether events are accepted, or read: an aggregator, whose sources are all plugins, reads at least one lane, and
+    /// none of its plugins is further behind than `ready_lag`.
     var isReady: Bool {
         let isAggregator = !status.sources.isEmpty && status.sources.values.allSatisfy { $0.state != nil }
         let reads = status.sources.values.contains { $0.state == .up && $0.openLanes ?? 0 > 0 }
         let lags = status.sources.values.contains { source in
             source.lagSeconds.map { $0 > source.readyLagSeconds ?? .infinity } ?? false
         }
-        return status.journal.state == .ok && !isStopping && (reads || !isAggregator) && !lags
+        return status.journal.state == .ok && !isStopping && (!isAggregator || reads && !lags)
     }
 
     func text(_ format: MetricsText.Format) -> [UInt8] {

@@ -3,7 +3,6 @@ import Delivery
 import Events
 import Journal
 import JournalAdapters
-import Platform
 import Routing
 import Synchronization
 
@@ -125,7 +124,7 @@ struct DeadLetterRequest: Sendable {
 private final class SharedMatcher: Sendable {
     private let matcher: Mutex<FilterMatcher>
 
-    init(_ filter: Filter) { matcher = Mutex(FilterMatcher(filter, host: HostName.current)) }
+    init(_ filter: Filter) { matcher = Mutex(FilterMatcher(filter)) }
 
     func matches(_ letter: StoredDeadLetter) -> Bool {
         let index = DeadLetterFile.index(of: letter.event)

@@ -25,7 +25,7 @@ struct TapRecord {
         record.add("received_at", time: event.firstReceivedAt)
         if let origin = batch.origin(of: event) {
             record.add("source", origin.source)
-            if !origin.host.isEmpty { record.add("host", origin.host) }
+            if let host = origin.host, !host.isEmpty { record.add("host", host) }
             if origin.hasPeer {
                 record.begin("peer")
                 record.bytes.append(
@@ -78,7 +78,7 @@ struct TapRecord {
         var record = TapRecord(.refused)
         record.add("destination", item.destination)
         record.add("position", letter.position)
-        record.add("received_at", time: letter.receivedAt)
+        record.add("received_at", time: letter.firstReceivedAt)
         record.add("time", time: letter.refusedAt)
         record.add("attempts", UInt64(letter.attempts))
         record.add(nil, letter.reason, letter.answer, item.secrets)

@@ -51,8 +51,8 @@ extension Section where Target == SourceDraft {
                     + " plugin waits"),
             Field(
                 "ready_lag", \.source.readyLag, .duration(.seconds(1)...days(3_650)),
-                "the maximum age of the events that the plugin brings in, counted from when another host received them;"
-                    + " above it, GET /ready of the metrics listener answers 503"),
+                "how far the plugin may be behind: the maximum age of the newest events of a lane, counted from when"
+                    + " another host received them; above it, GET /ready answers 503 if all sources are plugins"),
         ],
     ]
 

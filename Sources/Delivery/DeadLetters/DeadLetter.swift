@@ -3,8 +3,10 @@ import Events
 /// An event that a destination or the router rejected.
 package struct DeadLetter: Sendable, Equatable {
     package var position: UInt64
-    /// Nanoseconds since 1970-01-01 UTC.
+    /// When this host received it: nanoseconds since 1970-01-01 UTC.
     package var receivedAt: Int64
+    /// When the first host received it. A stored letter has it only while the journal has the event.
+    package var firstReceivedAt: Int64
     /// The event as the client sent it: a retry applies the configuration at the time of the retry.
     package var event: [UInt8]
     /// The field index of `event`.
@@ -21,11 +23,12 @@ package struct DeadLetter: Sendable, Equatable {
     package var refusedAt: Int64
 
     package init(
-        position: UInt64, receivedAt: Int64, event: [UInt8], index: EventIndex, origin: Origin?, reason: String,
-        answer: String, attempts: UInt32, refusedAt: Int64
+        position: UInt64, receivedAt: Int64, firstReceivedAt: Int64? = nil, event: [UInt8], index: EventIndex,
+        origin: Origin?, reason: String, answer: String, attempts: UInt32, refusedAt: Int64
     ) {
         self.position = position
         self.receivedAt = receivedAt
+        self.firstReceivedAt = firstReceivedAt ?? receivedAt
         self.event = event
         self.index = index
         self.origin = origin

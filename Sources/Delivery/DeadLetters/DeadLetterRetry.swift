@@ -26,14 +26,17 @@ final class RetryLog: EventLog {
     let end: UInt64
 
     init(_ letters: [DeadLetter]) {
+        // Its host is not known either.
+        let unknown = Origin(source: "", uid: Origin.unknownID, gid: Origin.unknownID, pid: 0, host: "")
         var batch = EventBatch()
         for letter in letters {
             batch.events.append(
                 EventRecord(
                     position: letter.position, receivedAt: letter.receivedAt,
+                    firstReceivedAt: letter.firstReceivedAt,
                     offset: UInt32(clamping: batch.bytes.count), length: UInt32(clamping: letter.event.count),
                     origin: UInt32(clamping: batch.origins.count), index: letter.index))
-            batch.origins.append(letter.origin ?? Origin(unknownPeerOf: ""))
+            batch.origins.append(letter.origin ?? unknown)
             batch.bytes += letter.event
         }
         start = letters.first?.position ?? 0

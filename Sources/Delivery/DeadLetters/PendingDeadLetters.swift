@@ -32,7 +32,8 @@ struct PendingDeadLetters {
     mutating func add(_ refused: InFlightWindow.Refused, at time: Int64) {
         letters.append(
             DeadLetter(
-                position: refused.event.position, receivedAt: refused.event.firstReceivedAt, event: refused.payload,
+                position: refused.event.position, receivedAt: refused.event.receivedAt,
+                firstReceivedAt: refused.event.firstReceivedAt, event: refused.payload,
                 index: EventIndex(kind: refused.event.kind), origin: nil, reason: refused.reason,
                 answer: refused.answer, attempts: refused.event.attempt &+ 1, refusedAt: time))
     }
@@ -94,18 +95,20 @@ struct OriginalEvents {
     /// removed to free space), the letter stays as it is.
     mutating func fill(_ letter: inout DeadLetter) throws {
         guard let event = try event(at: letter.position) else { return }
-        letter.receivedAt = event.firstReceivedAt
+        letter.receivedAt = event.receivedAt
+        letter.firstReceivedAt = event.firstReceivedAt
         letter.event = Array(batch.bytes[event.range])
         letter.index = event.index
         letter.origin = batch.origin(of: event)
     }
 
-    /// Adds the sender of a stored letter, which the letter itself does not hold.
+    /// Adds what the stored letter itself does not hold: the sender, and the first receive time.
     mutating func fillOrigin(_ letter: inout DeadLetter) throws {
         // After a power cut, another event may have the position (`sync: never`).
         guard letter.origin == nil, let event = try event(at: letter.position),
             batch.bytes[event.range].elementsEqual(letter.event)
         else { return }
+        letter.firstReceivedAt = event.firstReceivedAt
         letter.origin = batch.origin(of: event)
     }
 

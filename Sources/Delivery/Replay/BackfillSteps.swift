@@ -56,10 +56,8 @@ extension DeliveryWorker {
                 backfill.troubleUntil = now
                 return
             }
-            if router.readsSenders {
-                var originals = OriginalEvents(log: setting.log)
-                for index in letters.letters.indices { try originals.fillOrigin(&letters.letters[index]) }
-            }
+            var originals = OriginalEvents(log: setting.log)
+            for index in letters.letters.indices { try originals.fillOrigin(&letters.letters[index]) }
             let log = RetryLog(letters.letters)
             backfill.letters = letters
             backfill.lastError = nil

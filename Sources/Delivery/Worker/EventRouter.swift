@@ -8,8 +8,6 @@ package protocol EventRouter: AnyObject {
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict
     /// The router calls scripts: one event may take milliseconds instead of microseconds.
     var mayTakeLong: Bool { get }
-    /// The router reads the senders of events, so they must be in `origins`.
-    var readsSenders: Bool { get }
     /// How far back the router must see earlier events before it is asked about one; nil: it decides by each event
     /// alone.
     var lookback: Lookback? { get }
@@ -19,7 +17,6 @@ package protocol EventRouter: AnyObject {
 
 extension EventRouter {
     package var mayTakeLong: Bool { false }
-    package var readsSenders: Bool { false }
     package var lookback: Lookback? { nil }
     package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {}
 }

@@ -176,8 +176,9 @@ struct Intake {
     private func letter(for event: EventRecord, reason: String, at time: Int64) -> DeadLetter {
         let origin = Int(event.origin)
         return DeadLetter(
-            position: event.position, receivedAt: event.firstReceivedAt, event: Array(inbound.bytes[event.range]),
-            index: event.index, origin: inbound.origins.indices.contains(origin) ? inbound.origins[origin] : nil,
+            position: event.position, receivedAt: event.receivedAt, firstReceivedAt: event.firstReceivedAt,
+            event: Array(inbound.bytes[event.range]), index: event.index,
+            origin: inbound.origins.indices.contains(origin) ? inbound.origins[origin] : nil,
             reason: reason, answer: "", attempts: 0, refusedAt: time)
     }
 }

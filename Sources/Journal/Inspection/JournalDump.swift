@@ -141,7 +141,8 @@ extension JournalInspector {
                 let start = place + RecordLayout.headerSize
                 let json = payload.array(start..<start + record.length)
                 let event = DumpedEvent(
-                    position: position, receivedAt: receivedAt, firstReceivedAt: times.first(record.delay),
+                    position: position, receivedAt: receivedAt,
+                    firstReceivedAt: times.first(Int(position - header.firstPosition), record.delay, in: payload),
                     origin: origin, json: json)
                 if !body(event) {
                     return false

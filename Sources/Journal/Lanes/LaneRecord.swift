@@ -6,7 +6,7 @@ struct LaneRecord: Equatable {
     /// The journal's position after the lane's previous batch with events; 0: there is none. If that batch was lost in
     /// an interrupted write, this record does not count.
     var previousEnd: UInt64
-    /// What an earlier host told about the batch's events; nil: nothing.
+    /// What an earlier host told about the batch's events, to be written; nil: nothing, or it was not read.
     var receipt: ReceiptRecord?
 
     /// The flag of a batch that ends with a lane.
@@ -15,18 +15,12 @@ struct LaneRecord: Equatable {
     static let markFlag: UInt16 = 2
     private static let headerSize = 16
     private static let markSize = 32
-    /// The maximum size of a record.
-    static let sizeLimit = headerSize + ReceiptRecord.sizeLimit + markSize + 2 * LanePosition.limit
+    /// The maximum size of a record without a receipt.
+    static let sizeLimit = headerSize + markSize + 2 * LanePosition.limit
 
     /// The flags of its batch.
     var flags: UInt16 {
         Self.flag | (lane.mark == nil ? 0 : Self.markFlag) | (receipt == nil ? 0 : ReceiptRecord.flag)
-    }
-
-    /// The delay of one of the batch's events.
-    func delay(of event: ScannedEvent) -> UInt16 {
-        guard let receipt, let times = lane.receipt?.times, Int(event.line) < times.count else { return 0 }
-        return receipt.delay(of: times[Int(event.line)])
     }
 
     /// Appends the record: the receipt, the mark, the texts, zeros up to a multiple of eight, then the numbers, so that
@@ -68,13 +62,14 @@ struct LaneRecord: Equatable {
         lane = LanePosition(
             lane: String(decoding: payload.array(start..<start + name), as: UTF8.self),
             position: payload.array(start + name..<start + name + position), mark: mark)
-        receipt = Self.receipt(endOf: payload, flags: flags)
     }
 
-    /// Reads what an earlier host told about the events of a batch.
-    static func receipt(endOf payload: RawSpan, flags: UInt16) -> ReceiptRecord? {
+    /// Finds what an earlier host told about the events of a batch.
+    /// - Parameter count: their number.
+    static func receipt(endOf payload: RawSpan, flags: UInt16, count: Int) -> (host: String, times: Int?)? {
         guard flags & flag != 0, flags & ReceiptRecord.flag != 0, let texts = texts(endOf: payload) else { return nil }
-        return ReceiptRecord(payload, endingAt: texts.start - (flags & markFlag == 0 ? 0 : markSize))
+        let end = texts.start - (flags & markFlag == 0 ? 0 : markSize)
+        return ReceiptRecord.find(payload, endingAt: end, count: count)
     }
 
     /// Where the texts start, their lengths, and where the numbers at the end start. nil: the record is not valid.
@@ -98,6 +93,7 @@ struct LaneRecord: Equatable {
 
     init(_ lane: LanePosition, previousEnd: UInt64, _ receipt: ReceiptRecord? = nil) {
         self.lane = lane
+        self.lane.receipt = nil
         self.previousEnd = previousEnd
         self.receipt = receipt
     }

@@ -251,7 +251,7 @@ package final class JournalReader {
     ) -> Bool {
         let begin = start + BatchHeader.size
         let end = begin + Int(header.payloadLength)
-        let times = ReceiveTimes(header, bytes.extracting(begin..<end))
+        let times = ReceiveTimes(header, bytes.extracting(begin..<end), at: begin)
         note(header, bytes.extracting(begin..<begin + Int(header.sourceLength)), times.host, in: &origins)
         return decode(
             header, times, bytes, from: begin + Int(header.sourceLength).paddedTo8, to: end,
@@ -276,7 +276,7 @@ package final class JournalReader {
                 events.append(
                     EventRecord(
                         position: next, receivedAt: times.here(record.delay),
-                        firstReceivedAt: times.first(record.delay),
+                        firstReceivedAt: times.first(Int(next &- header.firstPosition), record.delay, in: bytes),
                         offset: UInt32(truncatingIfNeeded: place + RecordLayout.headerSize),
                         length: UInt32(truncatingIfNeeded: record.length), origin: origin,
                         index: RecordLayout.index(
@@ -289,7 +289,7 @@ package final class JournalReader {
     }
 
     /// Records the origin of a batch. A source's name is copied only when it changes.
-    private func note(_ header: BatchHeader, _ name: RawSpan, _ host: String, in origins: inout [Origin]) {
+    private func note(_ header: BatchHeader, _ name: RawSpan, _ host: String?, in origins: inout [Origin]) {
         let last = origins.last ?? origin
         if let last, last.uid == header.uid, last.gid == header.gid, last.pid == header.pid,
             last.host == host, Self.equal(last.source, name)

@@ -166,7 +166,8 @@ package struct StoredEvents: Sendable {
                 batch.events.append(
                     EventRecord(
                         position: header.firstPosition &+ number,
-                        receivedAt: times.here(record.delay), firstReceivedAt: times.first(record.delay),
+                        receivedAt: times.here(record.delay),
+                        firstReceivedAt: times.first(Int(number), record.delay, in: payload),
                         offset: UInt32(truncatingIfNeeded: place + RecordLayout.headerSize),
                         length: UInt32(truncatingIfNeeded: record.length), origin: 0,
                         index: RecordLayout.index(

@@ -165,7 +165,8 @@ package final class StoredRange {
             if let kind = EventKind(rawValue: record.kind), range.contains(position: position, time: receivedAt) {
                 batch.events.append(
                     EventRecord(
-                        position: position, receivedAt: receivedAt, firstReceivedAt: times.first(record.delay),
+                        position: position, receivedAt: receivedAt,
+                        firstReceivedAt: times.first(Int(position - header.firstPosition), record.delay, in: payload),
                         offset: UInt32(clamping: start + place + RecordLayout.headerSize),
                         length: UInt32(clamping: record.length), origin: UInt32(clamping: batch.origins.count - 1),
                         index: RecordLayout.index(

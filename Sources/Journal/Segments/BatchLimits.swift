@@ -18,10 +18,11 @@ struct BatchLimits: Sendable {
     }
 
     /// The maximum of bytes that events may need in a buffer, and the size of the largest one with its batch's header.
-    /// - Parameter hasLane: the events belong to a lane, so all of them go into one batch, with the lane's position.
+    /// - Parameter lane: the bytes of the position of the events' lane, with which all of them go into one batch; nil:
+    ///   they belong to no lane.
     /// - Returns: nil if an event does not lie within the bytes.
     func space(
-        for events: Span<ScannedEvent>, in byteCount: Int, source: String, hasLane: Bool
+        for events: Span<ScannedEvent>, in byteCount: Int, source: String, lane: Int?
     ) -> (total: Int, largest: Int)? {
         var total = 0
         var largest = 0
@@ -32,8 +33,8 @@ struct BatchLimits: Sendable {
             largest = max(largest, RecordLayout.size(length))
         }
         let head = BatchHeader.size + source.utf8.count.paddedTo8
-        if hasLane {
-            total += head + LaneRecord.sizeLimit
+        if let lane {
+            total += head + lane
             return (total, total)
         }
         // Two successive batches are together larger than the limit.

@@ -64,9 +64,11 @@ final class AppendQueue: Sendable {
                     detail: "a lane's name has 1 to \(LanePosition.limit) bytes, its position at most as many"))
         }
         let events = copy events
+        let receipt = lane?.receipt.map { ReceiptRecord($0, of: events) }
         guard
             let (space, largest) = limits.space(
-                for: events, in: bytes.count, source: origin.source, hasLane: lane != nil)
+                for: events, in: bytes.count, source: origin.source,
+                lane: lane == nil ? nil : LaneRecord.sizeLimit + (receipt?.size ?? 0))
         else {
             preconditionFailure("an event lies outside of the bytes that came with it")
         }
@@ -78,7 +80,6 @@ final class AppendQueue: Sendable {
                     detail: "the journal accepts at most \(limits.record) bytes per event and"
                         + " \(capacity) bytes per append (journal.queue, journal.segment_size)"))
         }
-        let receipt = lane?.receipt.map(ReceiptRecord.init)
         let now = clock.wallClock()
         var isNews = false
         let outcome = state.withLock { state -> JournalAppend in

@@ -53,7 +53,7 @@ import Platform
             for index in events.indices {
                 let event = events[index]
                 let json = Int(event.offset)..<Int(event.offset) + Int(event.length)
-                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), lane.delay(of: event))
+                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), 0)
             }
         }
         var record: [UInt8] = []
@@ -62,6 +62,7 @@ import Platform
         marks[marks.count - 1].header.count = UInt32(events.count)
         marks[marks.count - 1].header.flags = lane.flags
         marks[marks.count - 1].lane = lane
+        marks[marks.count - 1].lane?.receipt = nil
         marks[marks.count - 1].end = count
     }
 

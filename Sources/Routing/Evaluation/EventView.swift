@@ -67,12 +67,17 @@ struct EventMoment: BitwiseCopyable, Sendable {
     var receivedAt: Int64 = 0
     /// When the first host received it: what an event's `receivedAt` means.
     var firstReceivedAt: Int64 = 0
-}
 
-extension EventMoment {
+    init() {}
+
+    init(position: UInt64, receivedAt: Int64, firstReceivedAt: Int64? = nil) {
+        self.position = position
+        self.receivedAt = receivedAt
+        self.firstReceivedAt = firstReceivedAt ?? receivedAt
+    }
+
     init(_ event: EventRecord) {
-        self.init(
-            position: event.position, receivedAt: event.receivedAt, firstReceivedAt: event.firstReceivedAt)
+        self.init(position: event.position, receivedAt: event.receivedAt, firstReceivedAt: event.firstReceivedAt)
     }
 }
 

@@ -80,7 +80,7 @@ struct OriginText {
             values.source = member("source") { JSONText.appendString(origin.source, to: &$0) }
         }
         // The host that received the event first.
-        let host = origin.map { $0.host.isEmpty ? self.host : $0.host } ?? ""
+        let host = origin.map { $0.host ?? self.host } ?? ""
         if !host.isEmpty { values.host = member("host") { JSONText.appendString(host, to: &$0) } }
         if let origin, origin.hasPeer {
             begin("peer")

@@ -101,9 +101,9 @@ struct JournalDump: ParsableCommand {
         Timestamp.append(event.receivedAt, to: &line)
         line += Array("\",\"source\":".utf8)
         JSONText.appendString(event.origin.source, to: &line)
-        if !event.origin.host.isEmpty {
+        if let host = event.origin.host, !host.isEmpty {
             line += Array(",\"host\":".utf8)
-            JSONText.appendString(event.origin.host, to: &line)
+            JSONText.appendString(host, to: &line)
         }
         if event.firstReceivedAt != event.receivedAt {
             line += Array(",\"first_received_at\":\"".utf8)
