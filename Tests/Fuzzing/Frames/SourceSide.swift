@@ -50,7 +50,7 @@ final class SourceSide {
     private var marks: [[UInt8]: [OriginID: OriginPlace]] = [:]
     /// The events of all offers that were appended.
     private var counts = (stored: 0, refused: 0, repeated: 0)
-    private var lag: Duration?
+    private var lags: [[UInt8]: Duration] = [:]
     private var words: [String] = []
 
     init() {
@@ -142,15 +142,16 @@ final class SourceSide {
         let now = Self.clock.now()
         let hasExpired = deadlines[taken[0].lane].map { $0 < now.nanoseconds } ?? false
         require(receiver.hasExpired(offer.lane.lane, now: now) == hasExpired, "expired should be \(hasExpired)")
+        if let age = admission.age {
+            board.note(age: age, of: offer.lane.lane, at: now)
+            lags[taken[0].lane] = min(lags[taken[0].lane] ?? age, age)
+        }
         guard case .queued(let end) = admission.append(from: 1) else { return }
         scanned = nil
         let expected = taken.removeFirst()
         let refusals = admission.refusals()
         check(offer, expected, refusals)
-        if let age = admission.age {
-            board.note(age: age, at: now)
-            lag = max(lag ?? .zero, age)
-        }
+        admission.forget()
         appended.append((expected, refusals))
         stored.append(
             AppendedOffer(token: offer.token, cost: offer.cost, lane: offer.lane, refusals: refusals, end: end))
@@ -297,7 +298,7 @@ final class SourceSide {
     private func checkStatus(_ receiver: SourceReceiver) {
         let status = board.status(nil, at: Self.clock.now())
         require(status.openLanes == lanes.count, "\(status.openLanes) partitions are open, not \(lanes.count)")
-        require(status.lag == lag, "the lag is \(String(describing: status.lag))")
+        require(status.lag == lags.values.max(), "the lag is \(String(describing: status.lag))")
         require((receiver.failure != nil) == hasFailed, "the plugin's end is \(receiver.failure ?? "not") noted")
         for text in [receiver.failure, status.problem].compactMap({ $0 }) { PluginSide.requirePrintable(text, 1024) }
         for lane in status.lanes {
