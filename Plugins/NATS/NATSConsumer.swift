@@ -40,7 +40,14 @@ struct NATSConsumer {
     /// - Returns: the number of messages that the consumer has delivered so far, and whether a gap in the sequences
     ///   means that messages were removed: else they may be of other subjects, or acknowledged.
     func prepare() throws -> (deliveries: UInt64, hasNoGaps: Bool) {
-        let facts = try Self.check(stream, try jetStream.stream(stream))
+        let facts: JetStream.StreamFacts
+        do {
+            facts = try Self.check(stream, try jetStream.stream(stream))
+        } catch {
+            // Nobody answers for the stream either, so nothing is known of the consumer.
+            lane.endSilence()
+            throw error
+        }
         var consumer = try readPatiently()
         if let consumer, !consumer.isSuitable {
             let (name, filter) = (lane.consumer, lane.filter.map { " and the filter \($0)" } ?? " and without a filter")
@@ -90,10 +97,14 @@ struct NATSConsumer {
     private func readPatiently() throws(NATSError) -> Facts? {
         do throws(NATSError) {
             let facts = try read()
-            lane.consumerAnswered()
+            lane.endSilence()
             return facts
         } catch {
-            guard error.isConsumerLost, lane.consumerIsSilent(for: Self.patience) else { throw error }
+            guard error.isConsumerLost else {
+                lane.endSilence()
+                throw error
+            }
+            guard lane.consumerIsSilent(for: Self.patience) else { throw error }
             let (consumer, subject) = (lane.consumer, lane.subject)
             host.log(
                 .warning, "the servers have lost the consumer: \(error.message); it is created again",

@@ -9,7 +9,7 @@ final class NATSLane: Sendable {
         var behind: UInt64 = 0
         /// Where the last stored message is acknowledged.
         var reply: String?
-        /// Since when nobody has answered for the consumer; nil: somebody has.
+        /// Since when every question for the consumer has gone unanswered; nil: the last one was answered.
         var silentSince: ContinuousClock.Instant?
     }
 
@@ -47,7 +47,8 @@ final class NATSLane: Sendable {
     var behind: UInt64 { state.withLock(\.behind) }
     var reply: String? { state.withLock(\.reply) }
 
-    func consumerAnswered() { state.withLock { $0.silentSince = nil } }
+    /// Somebody has answered for the consumer, or nobody asks for a while: silence begins anew.
+    func endSilence() { state.withLock { $0.silentSince = nil } }
 
     /// Nobody has answered for the consumer.
     /// - Returns: whether that is so for this time at least. The time then begins anew.

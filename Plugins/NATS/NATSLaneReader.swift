@@ -76,6 +76,7 @@ struct NATSLaneReader {
 
     /// - Returns: whether the lane is let go because this host has more than its share.
     private func use(_ lease: NATSLease) -> Bool {
+        lane.endSilence()
         var wait = Duration.milliseconds(100)
         var hasYielded = false
         while isRunning, !hasYielded, lease.keep() {
@@ -116,7 +117,10 @@ struct NATSLaneReader {
     /// - Parameter works: called when messages come.
     /// - Returns: whether the lane is to be let go because this host has more than its share.
     private func read(_ lease: NATSLease, works: () -> Void) throws -> Bool {
-        while !lane.isStored(within: .milliseconds(200)) { guard isRunning, lease.keep() else { return false } }
+        while !lane.isStored(within: .milliseconds(200)) {
+            lane.endSilence()
+            guard isRunning, lease.keep() else { return false }
+        }
         let consumer = NATSConsumer(
             jetStream: session.jetStream, stream: settings.stream, lane: lane, host: host)
         let start = try consumer.prepare()
