@@ -9,7 +9,7 @@ package final class FleetBatching {
     private let edge: String
     private let destination: String
     private let host: String
-    private let level: Int
+    private let level: Int?
     private let fields = EventFields()
     private let user: Int
     private let anonymous: Int
@@ -20,7 +20,7 @@ package final class FleetBatching {
     /// - Parameters:
     ///   - journal: its UUID.
     ///   - destination: its name.
-    ///   - level: of zstd, -7 to 19; nil: 1.
+    ///   - level: of zstd, -7 to 19; nil: what suits events best.
     /// - Throws: the journal has no UUID.
     package init(journal: String, destination: String, level: Int?) throws(SinkError) {
         guard journal.utf8.count == 36 else {
@@ -29,7 +29,7 @@ package final class FleetBatching {
         edge = journal
         // A header field is one line of ASCII.
         self.destination = destination.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? destination : "destination"
-        self.level = level ?? 1
+        self.level = level
         user = fields.add(FieldPath(["userId"]))
         anonymous = fields.add(FieldPath(["anonymousId"]))
         var name = [CChar](repeating: 0, count: 256)

@@ -30,59 +30,51 @@ package struct FleetMessage: Sendable {
 }
 
 /// Makes the messages of a batch. Belongs to one thread at a time.
-package final class FleetWriter {
-    private struct Group {
-        /// Bytes before the first line, so that the table of the whole group can be put there.
-        static let gap = 8 << 10
-
-        var events: [(place: FleetPlace, receivedAt: Int64)] = []
-        var indexes: [Int] = []
-        /// The gap, then the events' JSON, each with a line feed.
-        var lines = [UInt8](repeating: 0, count: gap)
-        /// Where each line ends.
-        var ends: [Int] = []
-
-        mutating func removeAll() {
-            events.removeAll(keepingCapacity: true)
-            indexes.removeAll(keepingCapacity: true)
-            lines.removeLast(lines.count - Self.gap)
-            ends.removeAll(keepingCapacity: true)
-        }
+///
+/// The events are grouped by their partitions first, and each message's body is gathered only when it is compressed:
+/// so the body is still in the processor's cache, and one buffer serves all messages.
+///
+/// Unsafe part: between `add` and `finish` it holds pointers to the events' bytes.
+@safe package final class FleetWriter {
+    @unsafe private struct Entry {
+        let index: Int
+        let partition: Int
+        let place: FleetPlace
+        let receivedAt: Int64
+        let payload: UnsafeRawBufferPointer
     }
 
-    /// The most bytes of memory that all partitions keep for the next batch.
-    private static let kept = 16 << 20
-    /// What each keeps in any case.
-    private static let alwaysKept = 64 << 10
+    /// The most bytes of a body whose memory is kept for the next one.
+    private static let kept = 2 << 20
 
+    package let partitions: Int
     private let limit: Int
     private let compressor: FleetCompressor
-    private var groups: [Group]
-    private var used: [Int] = []
-    private var table: [UInt8] = []
+    private var entries: [Entry] = unsafe []
+    /// Indexes of `entries`, those of a partition one after the other.
+    private var order: [Int] = []
+    /// Where each partition's part of `order` ends.
+    private var ends: [Int] = []
+    private var body: [UInt8] = []
 
     /// - Parameters:
     ///   - partitions: their number, at least 1.
+    ///   - level: of zstd; nil: what suits events best.
     ///   - limit: the most bytes of a body, compressed.
-    package init(partitions: Int, level: Int, limit: Int) {
+    package init(partitions: Int, level: Int?, limit: Int) {
+        self.partitions = partitions
         self.limit = limit
         compressor = FleetCompressor(level: level)
-        groups = Array(repeating: Group(), count: partitions)
     }
 
-    package var partitions: Int { groups.count }
-
     /// Adds the next event of the batch.
-    /// - Parameter payload: JSON without line feeds.
+    /// - Parameter payload: JSON without line feeds; must stay valid until `finish` has returned.
     package func add(
         _ index: Int, to partition: Int, _ place: FleetPlace, receivedAt: Int64, _ payload: UnsafeRawBufferPointer
     ) {
-        if groups[partition].events.isEmpty { used.append(partition) }
-        groups[partition].events.append((place, receivedAt))
-        groups[partition].indexes.append(index)
-        unsafe groups[partition].lines.append(contentsOf: payload)
-        groups[partition].lines.append(0x0A)
-        groups[partition].ends.append(groups[partition].lines.count)
+        precondition(partition >= 0 && partition < partitions, "there is no partition \(partition)")
+        unsafe entries.append(
+            Entry(index: index, partition: partition, place: place, receivedAt: receivedAt, payload: payload))
     }
 
     /// Takes the messages of what was added, those of a partition one after the other.
@@ -90,52 +82,68 @@ package final class FleetWriter {
     package func finish() -> (messages: [FleetMessage], tooLarge: [Int]) {
         var messages: [FleetMessage] = []
         var tooLarge: [Int] = []
-        for partition in used {
-            write(0..<groups[partition].events.count, of: partition, &messages, &tooLarge)
-            if groups[partition].lines.capacity > max(Self.kept / partitions, Self.alwaysKept) {
-                groups[partition] = Group()
-                continue
-            }
-            groups[partition].removeAll()
+        group()
+        var start = 0
+        for end in ends where end > start {
+            write(start..<end, &messages, &tooLarge)
+            start = end
         }
-        used.removeAll(keepingCapacity: true)
+        unsafe entries.removeAll(keepingCapacity: true)
+        if body.capacity > Self.kept { body = [] }
         return (messages, tooLarge)
     }
 
-    /// Halves what is too large.
-    private func write(
-        _ range: Range<Int>, of partition: Int, _ messages: inout [FleetMessage], _ tooLarge: inout [Int]
-    ) {
-        let frame = frame(&groups[partition], range)
-        let group = groups[partition]
-        if frame.count <= limit {
-            messages.append(
-                FleetMessage(
-                    number: messages.count, partition: partition, events: Array(group.indexes[range]),
-                    first: group.events[range.lowerBound].place, last: group.events[range.upperBound - 1].place,
-                    body: frame))
-        } else if range.count == 1 {
-            tooLarge.append(group.indexes[range.lowerBound])
-        } else {
-            let middle = range.lowerBound + range.count / 2
-            write(range.lowerBound..<middle, of: partition, &messages, &tooLarge)
-            write(middle..<range.upperBound, of: partition, &messages, &tooLarge)
+    /// Sorts the entries by partition, in linear time. Those of a partition keep their order.
+    private func group() {
+        ends = Array(repeating: 0, count: partitions)
+        for index in unsafe entries.indices { unsafe ends[entries[index].partition] += 1 }
+        var start = 0
+        for partition in ends.indices {
+            let count = ends[partition]
+            ends[partition] = start
+            start += count
+        }
+        order = unsafe Array(repeating: 0, count: entries.count)
+        // Each start moves to the end of its part.
+        for index in unsafe entries.indices {
+            let partition = unsafe entries[index].partition
+            order[ends[partition]] = index
+            ends[partition] += 1
         }
     }
 
-    /// The compressed body of some of a group's events.
-    private func frame(_ group: inout Group, _ range: Range<Int>) -> [UInt8] {
-        table.removeAll(keepingCapacity: true)
-        FleetBody.append(group.events[range], to: &table)
-        let start = range.lowerBound == 0 ? Group.gap : group.ends[range.lowerBound - 1]
-        let end = group.ends[range.upperBound - 1]
-        // Mostly the table fits into the gap, and the lines need not be copied behind it.
-        guard range.lowerBound == 0, table.count <= Group.gap else {
-            let body = table + group.lines[start..<end]
-            return compressor.compress(body.span)
+    /// Writes the message of a part of `order`. Halves what is too large.
+    private func write(_ range: Range<Int>, _ messages: inout [FleetMessage], _ tooLarge: inout [Int]) {
+        let frame = frame(range)
+        let (first, last) = unsafe (entries[order[range.lowerBound]], entries[order[range.upperBound - 1]])
+        if frame.count <= limit {
+            messages.append(
+                FleetMessage(
+                    number: messages.count, partition: unsafe first.partition,
+                    events: order[range].map { unsafe entries[$0].index },
+                    first: unsafe first.place, last: unsafe last.place, body: frame))
+        } else if range.count == 1 {
+            tooLarge.append(unsafe first.index)
+        } else {
+            let middle = range.lowerBound + range.count / 2
+            write(range.lowerBound..<middle, &messages, &tooLarge)
+            write(middle..<range.upperBound, &messages, &tooLarge)
         }
-        let place = Group.gap - table.count
-        for (index, byte) in table.enumerated() { group.lines[place + index] = byte }
-        return compressor.compress(group.lines.span.extracting(place..<end))
+    }
+
+    /// The compressed body of a part of `order`.
+    private func frame(_ range: Range<Int>) -> [UInt8] {
+        // A local: each access to a stored property is checked.
+        var body: [UInt8] = []
+        swap(&body, &self.body)
+        defer { self.body = body }
+        body.removeAll(keepingCapacity: true)
+        FleetBody.append(
+            order[range].lazy.map { unsafe (self.entries[$0].place, self.entries[$0].receivedAt) }, to: &body)
+        for index in order[range] {
+            unsafe body.append(contentsOf: entries[index].payload)
+            body.append(0x0A)
+        }
+        return compressor.compress(body.span)
     }
 }

@@ -48,17 +48,17 @@ final class NATSGate: Sendable {
 
     func lose(_ session: Int, _ reason: String) {
         // A connection that is closed at the end calls this, too.
-        state.withLock { if session > $0.lost?.session ?? 0 { $0.lost = (session, reason) } }
+        state.change { if session > $0.lost?.session ?? 0 { $0.lost = (session, reason) } }
         interrupt()
     }
 
     func stop() {
-        state.withLock { $0.isStopping = true }
+        state.change { $0.isStopping = true }
         interrupt()
     }
 
     func end() {
-        state.withLock { ($0.isStopping, $0.isEnding) = (true, true) }
+        state.change { ($0.isStopping, $0.isEnding) = (true, true) }
         interrupt()
     }
 
@@ -71,12 +71,12 @@ final class NATSGate: Sendable {
     }
 
     func begin() { state.withLock { $0.working += 1 } }
-    func finish() { state.withLock { $0.working -= 1 } }
+    func finish() { state.change { $0.working -= 1 } }
     func balance<Value: Sendable>(_ change: (inout LaneBalance) -> Value) -> Value {
         state.withLock { change(&$0.balance) }
     }
     /// Another host may have come or gone.
-    func wantCount() { state.withLock { $0.wantsCount = true } }
+    func wantCount() { state.change { $0.wantsCount = true } }
 
     /// Waits until the hosts are to be counted again; at least for a moment, because each count costs the server work.
     func awaitCount(_ time: Duration, _ session: Int) {
@@ -85,7 +85,13 @@ final class NATSGate: Sendable {
         state.withLock { $0.wantsCount = false }
     }
 
-    func isInside(_ lanes: Int) { state.withLock { $0.inside += lanes } }
+    func isInside(_ lanes: Int) {
+        let isAwaited = state.withLock { state in
+            state.inside += lanes
+            return state.isStopping
+        }
+        if isAwaited { state.change { _ in } }
+    }
 
     /// Waits until the host has every message as a whole, of which it has a part.
     func messagesAreWhole(within time: Duration) { _ = state.wait(time) { $0.inside == 0 ? true : nil } }
@@ -102,7 +108,7 @@ final class NATSGate: Sendable {
     func remove(_ pull: NATSPull) { _ = state.withLock { $0.pulls.removeValue(forKey: ObjectIdentifier(pull)) } }
 
     func acknowledge(_ replies: [String]) {
-        if !replies.isEmpty { state.withLock { $0.replies.append(replies) } }
+        if !replies.isEmpty { state.change { $0.replies.append(replies) } }
     }
 
     /// Waits for acknowledgements to send; `sent` follows.
@@ -119,7 +125,7 @@ final class NATSGate: Sendable {
         }
     }
 
-    func sent() { state.withLock { $0.isSending = false } }
+    func sent() { state.change { $0.isSending = false } }
 
     /// Waits until all acknowledgements are sent.
     func allSent(within time: Duration) {

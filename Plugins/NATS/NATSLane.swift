@@ -63,7 +63,7 @@ final class NATSLane: Sendable {
 
     /// All messages up to this one are stored.
     func begin(at sequence: UInt64) {
-        state.withLock { $0.progress.begin(at: sequence) }
+        state.change { $0.progress.begin(at: sequence) }
     }
 
     func took(_ sequence: UInt64, behind: UInt64) {
@@ -74,7 +74,7 @@ final class NATSLane: Sendable {
     }
 
     func stored(_ sequence: UInt64, reply: String?) {
-        state.withLock { state in
+        state.change { state in
             state.progress.stored(sequence)
             state.reply = reply ?? state.reply
         }

@@ -90,7 +90,8 @@ import Synchronization
     }
 
     /// Reads all events, in order. Cheaper than the events of the collection, which are checked one by one.
-    /// - Parameter body: gets each event and its index. It must not keep the bytes, nor settle the batch.
+    /// - Parameter body: gets each event and its index. It must not settle the batch. The bytes stay valid until
+    ///   somebody does.
     public func withUnsafeEvents<Failure>(
         _ body: (Int, borrowing UnsafeEvent) throws(Failure) -> Void
     ) throws(Failure) {

@@ -26,8 +26,8 @@ import Glibc
         unsafe lock.deallocate()
     }
 
-    /// Reads or changes the state. Threads that wait look at it again.
-    package func withLock<Value, Failure>(
+    /// Changes the state. Threads that wait look at it again.
+    package func change<Value, Failure>(
         _ body: (inout State) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         unsafe pthread_mutex_lock(lock)
@@ -35,6 +35,16 @@ import Glibc
             unsafe pthread_cond_broadcast(changed)
             unsafe pthread_mutex_unlock(lock)
         }
+        return try body(&state)
+    }
+
+    /// Reads the state, or changes what no thread waits for. Wakes nobody: a wake of many threads costs far more than
+    /// the change.
+    package func withLock<Value, Failure>(
+        _ body: (inout State) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        unsafe pthread_mutex_lock(lock)
+        defer { unsafe pthread_mutex_unlock(lock) }
         return try body(&state)
     }
 

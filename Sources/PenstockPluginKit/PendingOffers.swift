@@ -14,12 +14,24 @@ public final class PendingOffers<Receipt: Sendable>: Sendable {
 
     private struct State {
         var last: UInt64 = 0
+        /// Those that are under way included.
         var pending: [UInt64: (lane: String, receipt: Receipt)] = [:]
         /// The number of pending offers; a lane without one is not in here.
         var counts: [String: Int] = [:]
+        /// Calls of the host's `offer` that have not returned.
+        var underWay = 0
+        /// Calls of `isDurable` that wait.
+        var drains = 0
         /// The number of `ready` calls.
         var turns: UInt64 = 0
         var isStopped = false
+
+        mutating func remove(_ token: UInt64) -> (lane: String, receipt: Receipt)? {
+            guard let offer = pending.removeValue(forKey: token) else { return nil }
+            let count = counts[offer.lane, default: 1] - 1
+            counts[offer.lane] = count > 0 ? count : nil
+            return offer
+        }
     }
 
     /// A call of `ready` that got lost delays an offer by this.
@@ -37,36 +49,51 @@ public final class PendingOffers<Receipt: Sendable>: Sendable {
         _ events: EventBuffer, lane: Lane, receipt: Receipt, waiting time: Duration = .zero
     ) throws(SourceError) -> Answer {
         let clock = ContinuousClock()
-        let end = clock.now + time
+        let deadline = clock.now + time
         while true {
-            // The lock is held while the host copies: `durable` cannot come before the receipt is noted, and after
-            // `stop` no offer is under way. The host does not call back from `offer`.
-            let (answer, turns) = try state.withLock { state throws(SourceError) -> (Answer, UInt64) in
-                if state.isStopped { return (.stopped, state.turns) }
-                let token = state.last + 1
-                guard try host.offer(events, lane: lane, token: token) else { return (.busy, state.turns) }
-                state.last = token
-                state.pending[token] = (lane.name, receipt)
-                state.counts[lane.name, default: 0] += 1
-                return (.taken, state.turns)
-            }
-            let left = end - clock.now
+            let (answer, turns) = try offerNow(events, lane, receipt)
+            let left = deadline - clock.now
             guard case .busy = answer, left > .zero else { return answer }
             _ = state.wait(min(left, Self.patience)) { $0.turns != turns || $0.isStopped ? true : nil }
         }
     }
 
+    /// - Returns: the answer; and the number of `ready` calls before the host was asked.
+    private func offerNow(
+        _ events: EventBuffer, _ lane: Lane, _ receipt: Receipt
+    ) throws(SourceError) -> (Answer, turns: UInt64) {
+        // The receipt is noted first, because `durable` may come before `offer` returns. The lock is not held
+        // meanwhile: the threads of the other lanes would wait for the bytes of this one.
+        let (token, turns) = state.withLock { state -> (token: UInt64?, turns: UInt64) in
+            guard !state.isStopped else { return (nil, state.turns) }
+            state.last += 1
+            state.pending[state.last] = (lane.name, receipt)
+            state.counts[lane.name, default: 0] += 1
+            state.underWay += 1
+            return (state.last, state.turns)
+        }
+        guard let token else { return (.stopped, turns) }
+        var isTaken = false
+        defer {
+            let isStopped = state.withLock { state in
+                state.underWay -= 1
+                if !isTaken { _ = state.remove(token) }
+                return state.isStopped
+            }
+            if isStopped { state.change { _ in } }
+        }
+        isTaken = try host.offer(events, lane: lane, token: token)
+        return (isTaken ? .taken : .busy, turns)
+    }
+
     /// The host takes offers again.
-    public func ready() { state.withLock { $0.turns &+= 1 } }
+    public func ready() { state.change { $0.turns &+= 1 } }
 
     /// - Returns: the receipt of the offer; nil: it is unknown.
     public func durable(_ offer: DurableOffer) -> Receipt? {
-        state.withLock { state in
-            guard let (lane, receipt) = state.pending.removeValue(forKey: offer.token) else { return nil }
-            let count = state.counts[lane, default: 1] - 1
-            state.counts[lane] = count > 0 ? count : nil
-            return receipt
-        }
+        let (removed, wakes) = state.withLock { state in (state.remove(offer.token), state.drains > 0) }
+        if wakes { state.change { _ in } }
+        return removed?.receipt
     }
 
     /// The number of offers that are not durable yet.
@@ -78,9 +105,15 @@ public final class PendingOffers<Receipt: Sendable>: Sendable {
     /// Waits until every offer of a lane is durable. The receipts have been returned by then, but perhaps not yet used.
     /// - Returns: false: the time has passed.
     public func isDurable(_ lane: String, within time: Duration) -> Bool {
-        state.wait(time) { $0.counts[lane] == nil ? true : nil } ?? false
+        state.withLock { $0.drains += 1 }
+        defer { state.withLock { $0.drains -= 1 } }
+        return state.wait(time) { $0.counts[lane] == nil ? true : nil } ?? false
     }
 
     /// After it has returned, no offer is made. Threads that wait in `offer` return.
-    public func stop() { state.withLock { $0.isStopped = true } }
+    public func stop() {
+        state.change { $0.isStopped = true }
+        // The host's `offer` does not wait for this thread.
+        while state.wait(.seconds(60), for: { $0.underWay == 0 ? true : nil }) == nil {}
+    }
 }

@@ -50,8 +50,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [-7, 1, 3, 19])
-    func `a body is expanded as it was`(level: Int) {
+    @Test(arguments: [nil, -7, 1, 3, 19])
+    func `a body is expanded as it was`(level: Int?) {
         let bytes = body((0..<1000).map { (UInt64($0), 0, Int64($0), #"{"event":"Order","n":\#($0)}"#) })
         let frame = FleetCompressor(level: level).compress(bytes.span)
         #expect(frame.count < bytes.count / 2)
@@ -68,6 +68,16 @@ import Testing
             damaged[place] ^= 1 << UInt8(place % 8)
             let result = unsafe damaged.withUnsafeBytes { unsafe expander.expand($0) }
             #expect(result == nil || result == bytes)
+        }
+    }
+
+    @Test func `large and small bodies in turn are expanded as they were`() {
+        let compressor = FleetCompressor(level: nil)
+        let expander = FleetExpander(limit: 1 << 20)
+        for count in [1, 5000, 2, 3, 6000, 7000, 1] {
+            let bytes = body((0..<count).map { (UInt64($0), 0, Int64($0), #"{"event":"Order","n":\#($0)}"#) })
+            let frame = compressor.compress(bytes.span)
+            unsafe frame.withUnsafeBytes { #expect(unsafe expander.expand($0) == bytes) }
         }
     }
 

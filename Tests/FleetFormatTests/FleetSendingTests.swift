@@ -6,9 +6,20 @@ import Testing
 @Suite struct FleetSendingTests {
     private static let edge = "0190163d-8694-4b1a-9b7c-2f3e4d5c6b7a"
 
-    private func add(_ writer: FleetWriter, _ index: Int, _ partition: Int, _ position: UInt64, _ json: String) {
-        unsafe Array(json.utf8).withUnsafeBytes {
-            unsafe writer.add(index, to: partition, FleetPlace(position: position, part: 0), receivedAt: 5, $0)
+    private typealias Sent = (partition: Int, position: UInt64, json: String)
+
+    /// The messages of one batch.
+    private func messages(_ writer: FleetWriter, _ events: [Sent]) -> (messages: [FleetMessage], tooLarge: [Int]) {
+        unsafe events.map(\.json).joined().utf8.map(\.self).withUnsafeBytes { bytes in
+            var start = 0
+            for (index, event) in events.enumerated() {
+                let end = start + event.json.utf8.count
+                unsafe writer.add(
+                    index, to: event.partition, FleetPlace(position: event.position, part: 0), receivedAt: 5,
+                    UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                start = end
+            }
+            return writer.finish()
         }
     }
 
@@ -21,8 +32,7 @@ import Testing
     @Test func `each partition gets a message with its events in order`() throws {
         let writer = FleetWriter(partitions: 4, level: 1, limit: 1 << 20)
         for _ in 0..<2 {
-            for index in 0..<100 { add(writer, index, index % 3, UInt64(1000 + index), "{}") }
-            let (messages, tooLarge) = writer.finish()
+            let (messages, tooLarge) = messages(writer, (0..<100).map { ($0 % 3, UInt64(1000 + $0), "{\"n\":\($0)}") })
             #expect(messages.map(\.partition).sorted() == [0, 1, 2] && tooLarge.isEmpty)
             for message in messages {
                 #expect(message.events == stride(from: message.partition, to: 100, by: 3).map { $0 })
@@ -42,8 +52,8 @@ import Testing
             return "\"\(String(text))\""
         }
         let writer = FleetWriter(partitions: 1, level: 1, limit: 1000)
-        for index in 0..<50 { add(writer, index, 0, UInt64(index), noise(index == 20 ? 5000 : 100)) }
-        let (messages, tooLarge) = writer.finish()
+        let (messages, tooLarge) = messages(
+            writer, (0..<50).map { (0, UInt64($0), noise($0 == 20 ? 5000 : 100)) })
         #expect(tooLarge == [20])
         #expect(messages.count > 3 && messages.allSatisfy { $0.body.count <= 1000 })
         #expect(messages.flatMap(\.events) == (0..<50).filter { $0 != 20 })
@@ -54,8 +64,7 @@ import Testing
         let writer = FleetWriter(partitions: 1, level: 1, limit: 1 << 20)
         var names: [String] = []
         for positions in [[1, 2, 9], [1, 9], [1, 3, 9], [1, 2, 9]] as [[UInt64]] {
-            for (index, position) in positions.enumerated() { add(writer, index, 0, position, "{}") }
-            names.append(try #require(writer.finish().messages.first).id)
+            names.append(try #require(messages(writer, positions.map { (0, $0, "{}") }).messages.first).id)
         }
         #expect(Set(names).count == 3 && names[0] == names[3])
         #expect(names.allSatisfy { $0.hasPrefix("1-9:") })
@@ -92,8 +101,8 @@ import Testing
         isBackfill: Bool = false, damaged: Bool = false, host: String? = nil
     ) throws -> [EventBuffer] {
         let writer = FleetWriter(partitions: 1, level: 1, limit: 1 << 20)
-        for index in 0..<events { add(writer, index, 0, UInt64(index), #"{"n":\#(index)}"#) }
-        var body = try #require(writer.finish().messages.first).body
+        let sent = (0..<events).map { (0, UInt64($0), #"{"n":\#($0)}"#) }
+        var body = try #require(messages(writer, sent).messages.first).body
         if damaged { body[body.count / 2] ^= 1 }
         let headers = [
             FleetHeader.format: version, FleetHeader.edge: edge, FleetHeader.sequence: "bus 0/1",

@@ -37,13 +37,13 @@ final class CountingSource: Source {
     func start(_ lanes: [Lane]) {
         for name in settings.lanes {
             let first = lanes.first { $0.name == name }.flatMap { Int($0.text) } ?? 0
-            running.withLock { $0 += 1 }
+            running.change { $0 += 1 }
             let lane = Counter(
                 name: name, first: first, settings: settings, host: host, pending: pending, hasEnded: hasEnded)
             let running = running
             Thread.detachNewThread {
                 lane.run()
-                running.withLock { $0 -= 1 }
+                running.change { $0 -= 1 }
             }
         }
     }
@@ -65,7 +65,7 @@ final class CountingSource: Source {
     }
 
     func end() {
-        hasEnded.withLock { $0 = true }
+        hasEnded.change { $0 = true }
         _ = running.wait(.seconds(30)) { $0 == 0 ? true : nil }
         host.gauge("pending_at_end", Double(pending.count()))
     }

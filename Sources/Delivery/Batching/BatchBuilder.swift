@@ -23,12 +23,13 @@ struct BatchBuilder {
         maximumSpare = spare
     }
 
-    /// A builder for live events.
+    /// A builder for live events. With every batch in flight settled, their buffers are spare, and the one of the full
+    /// batch that waited.
     init(_ policy: DeliveryPolicy, _ limits: DestinationLimits) {
         let paced = policy.rateLimit?.maximumBatch(eventsPerRequest: limits.eventsPerRequest) ?? .max
         self.init(
             maximumEvents: min(policy.batchEvents, limits.maximumBatchEvents, paced),
-            maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(policy.inFlight, 64))
+            maximumBytes: min(policy.batchBytes, limits.maximumBatchBytes), spare: min(policy.inFlight, 64) + 1)
     }
 
     var isEmpty: Bool { sealed == nil && events == 0 }

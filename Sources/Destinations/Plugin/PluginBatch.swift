@@ -4,13 +4,14 @@ import Events
 import Platform
 import Synchronization
 
-/// A batch in the form that the plugin sees, and its claim. Payloads are not copied: the events point into the outbound
-/// batch's own bytes, which this object keeps unchanged while it exists.
+/// A batch in the form that the plugin sees, and its claim. For a plugin in this process, payloads are not copied: the
+/// events point into the outbound batch's own bytes, which this object keeps unchanged while it exists.
 ///
 /// (An array's bytes don't move while a reference to the array exists and nobody changes it. Therefore the pointer from
 /// `withUnsafeBufferPointer` stays valid.)
 @safe final class PluginBatch: @unchecked Sendable {
-    private let batch: OutboundBatch
+    /// Only for the thread that offers it: the plugin's answer may come on another one.
+    private var batch: OutboundBatch
     /// The number of events at the front that the plugin already holds and is not shown.
     private let held: Int
     private let claim: Mutex<DeliveryClaim?>
@@ -19,16 +20,17 @@ import Synchronization
     private var header: UnsafeMutablePointer<penstock_batch>?
 
     /// The number of events that the plugin sees.
-    var count: Int { batch.events.count - held }
-
+    let count: Int
     /// As in `penstock_batch`.
-    var flags: UInt32 { batch.livePosition == nil ? 0 : PENSTOCK_BACKFILL }
+    let flags: UInt32
 
     /// - Precondition: `held` is less than the number of events.
     init(_ batch: OutboundBatch, held: Int, _ claim: consuming DeliveryClaim) {
         precondition(held >= 0 && held < batch.events.count, "a batch for a plugin has at least one event")
         self.batch = batch
         self.held = held
+        count = batch.events.count - held
+        flags = batch.livePosition == nil ? 0 : PENSTOCK_BACKFILL
         self.claim = Mutex(claim)
     }
 
@@ -86,6 +88,10 @@ import Synchronization
         }
         return (batch.events[held].position, batch.events[batch.events.count - 1].position)
     }
+
+    /// Lets go of the events, when the plugin has a copy of them. Otherwise the worker could not use their memory for
+    /// the next batch as soon as this one is settled, and fresh memory costs more than the copy.
+    func release() { batch = OutboundBatch() }
 
     /// - Parameter payload: where the plugin finds the batch's payload.
     private func fill(_ events: UnsafeMutableRawPointer, stride: Int, payloadAt payload: UInt) {

@@ -130,7 +130,9 @@ final class ProcessInstance: PluginEndpoint {
             let reply = try process.request(
                 PLUGIN_DELIVER, token: token, PluginProcess.bytes(of: message), within: limit + .seconds(1), clock)
             switch reply.status {
-            case PENSTOCK_OK: return .taken
+            case PENSTOCK_OK:
+                batch.release()
+                return .taken
             case PENSTOCK_BUSY:
                 slots[index].token = 0
                 return .busy
