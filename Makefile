@@ -271,7 +271,7 @@ torture-fleet: setup-test build
 
 # Measures what a fleet costs: from an edge's socket to an aggregator's file; and 10,000 edges.
 bench-fleet: setup-test build
-	@Tests/FleetTests/bench
+	@Tests/FleetTests/bench --apart
 	@Tests/FleetTests/crowd
 
 # Measures what it costs that clients' connections outlive the daemon.

@@ -24,7 +24,7 @@ struct KafkaSettings: Decodable {
         "format": {"type": "string", "enum": ["event", "penstock"],
             "description": "a message for each event, or batches of events for aggregators; default: event"},
         "compression_level": {"type": "integer", "minimum": -7, "maximum": 19,
-            "description": "with format: penstock: of zstd; default: 1"},
+            "description": "with format: penstock: of zstd; default: 1, adapted to large messages"},
         "key": {"type": "string",
             "description": "the path of the key; default: userId, or anonymousId if it is missing; empty: no key"},
         "partitioner": {"type": "string", "enum": ["murmur2", "murmur2_random", "consistent", "consistent_random",

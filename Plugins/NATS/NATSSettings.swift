@@ -16,7 +16,7 @@ struct NATSSettings: Decodable {
         "partitions": {"type": "integer", "minimum": 1, "maximum": 4096,
             "description": "with format: penstock: the number of partitions, the same on all edges; default: 64"},
         "compression_level": {"type": "integer", "minimum": -7, "maximum": 19,
-            "description": "with format: penstock: of zstd; default: 1"},
+            "description": "with format: penstock: of zstd; default: 1, adapted to large messages"},
         "stream": {"type": "string", "minLength": 1, "maxLength": 255,
             "description": "the stream that must capture the subject; checked when the destination connects"},
         "create": {"type": "boolean",

@@ -161,6 +161,33 @@ struct InFlightWindowTests {
         #expect(builder.batch.payload.isEmpty)
     }
 
+    @Test(arguments: [1, 3])
+    func `every buffer of a busy destination is used again`(inFlight: Int) {
+        var builder = BatchBuilder(DeliveryPolicy(batchEvents: 1, inFlight: inFlight), DestinationLimits())
+        var flying: [OutboundBatch] = []
+        var position: UInt64 = 0
+        func fill() {
+            builder.batch.payload += [UInt8](repeating: 0, count: 5000)
+            builder.batch.events.append(
+                OutboundEvent(position: position, receivedAt: 0, kind: .track, payload: 0..<4999, messageID: 0..<0))
+            position += 1
+            builder.count(Instant(nanoseconds: 0))
+        }
+        for round in 0..<5 {
+            // All batches in flight, a full one that waits, and one that is being filled.
+            while flying.count < inFlight {
+                fill()
+                flying += [builder.take(partial: false)].compactMap(\.self)
+            }
+            fill()
+            #expect(builder.sealed != nil)
+            #expect(round == 0 || builder.batch.payload.capacity >= 5000)
+            flying += [builder.take(partial: false)].compactMap(\.self)
+            for index in flying.indices { builder.recycle(&flying[index]) }
+            flying = []
+        }
+    }
+
     @Test
     func `a batch builder keeps the events of one position in one batch, and within the batch limit when they fit`() {
         var builder = BatchBuilder(maximumEvents: 4, maximumBytes: 1 << 20, spare: 1)

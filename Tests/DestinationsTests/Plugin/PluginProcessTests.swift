@@ -218,6 +218,21 @@ import Testing
         #expect(stage.destination.metrics.counters["whole_payloads"] == 8)
     }
 
+    @Test func `the worker can use a batch's memory again while the plugin's process holds the batch`() throws {
+        func address(_ batch: OutboundBatch) -> UInt {
+            unsafe batch.payload.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+        }
+        let stage = try open("keep")
+        var batch = PluginStage.batch([(1, .track, PluginStage.event(1)), (2, .track, PluginStage.event(2))])
+        let number = stage.offer(batch)
+        #expect(stage.answers(number).isEmpty)
+        let before = address(batch)
+        // With a second reference, this would take fresh memory.
+        batch.removeAll()
+        #expect(address(batch) == before)
+        stage.destination.close()
+    }
+
     @Test(arguments: [
         ("EXITS", "exited with status 0"), ("HANGS", "cannot be loaded: the plugin did not return within 1 s"),
     ])
