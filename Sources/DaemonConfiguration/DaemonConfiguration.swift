@@ -142,8 +142,11 @@ package struct Configuration: Sendable {
         package var whenFull: WhenFull = .block
         /// Size of a segment file in bytes.
         package var segmentSize: Int = 64 << 20
-        /// The most bytes that may wait for the next group commit.
-        package var queue: Int = 2 << 20
+        /// Bytes for all commits: those that wait, the one that is being written, and the latest ones.
+        package var memory: Int = 16 << 20
+        package var givenQueue: Int?
+        /// The most bytes of one commit.
+        package var queue: Int { givenQueue ?? min(max(memory / 8, 256 << 10), 2 << 20) }
         package var cursorInterval: Duration = .seconds(1)
     }
 

@@ -156,7 +156,8 @@ package final class Journal: Sendable {
         self.ends = ends
         let lanes = found.lanes?.lanes ?? [:]
         self.lanes = LaneTable(found.lanes, segmentSize: context.options.segmentSize)
-        recent = RecentCommits(bytes: context.options.queueBytes)
+        recent = RecentCommits(
+            bytes: context.options.recentBytes, smallCommit: context.options.queueBytes / 4)
         writerBell = Doorbell()
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
         queue = AppendQueue(
@@ -301,7 +302,7 @@ package final class Journal: Sendable {
     private func write(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) {
         WorkerThread.preferLatency()
         // The number of segments that the queued events may need.
-        var attempts = 2 * context.options.queueBytes / context.options.segmentSize + 3
+        var attempts = 2 * context.options.memoryBytes / context.options.segmentSize + 3
         while true {
             ends.beat()
             let last = stopping.load(ordering: .acquiring)
@@ -345,13 +346,14 @@ package final class Journal: Sendable {
         return next
     }
 
-    /// Applies new options at once, except the segment size and the queue size: memory and files are laid out for
-    /// these, so they change at the next start.
+    /// Applies new options at once, except the segment size and the sizes of the memory: memory and files are laid out
+    /// for these, so they change at the next start.
     /// - Throws: `.invalidOptions`; no option changes then.
     package func configure(_ options: JournalOptions) throws(JournalError) {
         try options.validate()
         var next = options
         next.segmentSize = context.options.segmentSize
+        next.memoryBytes = context.options.memoryBytes
         next.queueBytes = context.options.queueBytes
         context.setOptions(next)
         // The new retention or intervals may have work due now.

@@ -26,9 +26,17 @@ package struct JournalOptions: Sendable, Equatable {
     package var sync: Sync = .always
     /// The size of a segment file in bytes. A start after a crash reads one segment, the last.
     package var segmentSize = 64 << 20
-    /// Bytes that may wait for the next group commit. As many again may be in the commit that is being written, and as
-    /// many are kept in memory after their commit for destinations that keep up.
+    /// The memory of all commits in bytes: half of it for events that wait, the rest for the commit that is being
+    /// written, and for the latest ones, which destinations that keep up read there.
+    package var memoryBytes = 16 << 20
+    /// The most bytes of one commit; at most a quarter of `memoryBytes`.
     package var queueBytes = 2 << 20
+    /// How many commits the memory holds.
+    var commits: Int { memoryBytes / queueBytes }
+    /// How many of them may wait.
+    var waitingCommits: Int { commits / 2 }
+    /// The bytes for the latest commits, beside those that wait and the one that is being written.
+    var recentBytes: Int { memoryBytes - (waitingCommits + 1) * queueBytes }
     package var retainTime: Duration = .seconds(7 * 86_400)
     /// The maximum of bytes that all segments may take together, including the spare.
     package var retainSize = 20 << 30
@@ -52,6 +60,11 @@ package struct JournalOptions: Sendable, Equatable {
         }
         guard (256 << 10...1 << 30).contains(queueBytes) else {
             throw JournalError(.invalidOptions, "journal.queue is \(queueBytes) bytes: give 256 KiB to 1 GiB")
+        }
+        guard (1 << 20...8 << 30).contains(memoryBytes), memoryBytes / 4 >= queueBytes else {
+            throw JournalError(
+                .invalidOptions,
+                "journal.memory is \(memoryBytes) bytes: give 1 MiB to 8 GiB, at least four times journal.queue")
         }
         guard retainSize / 3 >= segmentSize else {
             throw JournalError(

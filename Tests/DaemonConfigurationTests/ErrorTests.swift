@@ -253,6 +253,9 @@ import Testing
         ),
         ("{ segment_size: 7GB, retain: { size: 16MiB } }", ["1:26: \"7GB\" is not a size"]),
         ("{ queue: 255KiB }", ["1:19: \"queue\" must be from 256KiB to 1GiB"]),
+        ("{ memory: 1023KiB }", ["1:20: \"memory\" must be from 1MiB to 8GiB"]),
+        ("{ queue: 5MiB }", ["1:19: journal.memory (16MiB) is below four times journal.queue (5MiB)"]),
+        ("{ memory: 1MiB }", []),
     ])
     func `an unusable journal setting is reported at its place`(_ journal: String, _ expected: [String]) {
         let found = load("journal: \(journal)\n" + withSource("mode: \"0600\"")).diagnostics

@@ -37,6 +37,7 @@ import Testing
               retain: { time: 24h, size: 1GiB }
               when_full: drop_oldest
               segment_size: 1MiB
+              memory: 3MiB
               queue: 256KiB
               cursor_interval: 5s
             routing: { threads: 3 }
@@ -88,8 +89,8 @@ import Testing
             configuration.journal
                 == .init(
                     directory: "/etc/penstock/state", sync: .interval(.milliseconds(200)), retainTime: .seconds(86_400),
-                    retainSize: 1 << 30, whenFull: .drop_oldest, segmentSize: 1 << 20, queue: 256 << 10,
-                    cursorInterval: .seconds(5)))
+                    retainSize: 1 << 30, whenFull: .drop_oldest, segmentSize: 1 << 20, memory: 3 << 20,
+                    givenQueue: 256 << 10, cursorInterval: .seconds(5)))
         let route = try #require(configuration.routes.first)
         #expect(route.name == "all" && route.to == ["f", "h", "p"] && route.transforms.count == 1)
         #expect(route.rules.steps.map(\.text) == [#"{"set":{"routed":"w1"}}"#])

@@ -23,6 +23,7 @@ final class DestinationRig {
         var options = JournalOptions()
         options.segmentSize = 1 << 20
         options.queueBytes = 256 << 10
+        options.memoryBytes = 1 << 20
         journal = try Journal.open(
             directory: directory, options: options, disk: SystemDisk(), clock: clock, telemetry: telemetry)
         try journal.declare(destinations: [(name: "archive", start: 0)])

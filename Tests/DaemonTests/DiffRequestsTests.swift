@@ -35,6 +35,7 @@ import Testing
             var options = JournalOptions()
             options.segmentSize = 1 << 20
             options.queueBytes = 256 << 10
+            options.memoryBytes = 1 << 20
             journal = try Journal.open(
                 directory: directory + "/journal", options: options, disk: SystemDisk(), clock: SystemClock(),
                 telemetry: Telemetry(sink: NoLog(), now: { 0 }))

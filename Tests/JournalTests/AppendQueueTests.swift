@@ -33,7 +33,7 @@ import Testing
         #expect(hasRung)
         append(announces: true)
         #expect(!hasRung)
-        queue.giveBack(queue.take())
+        if let taken = queue.take() { queue.giveBack(taken) }
         append(announces: true)
         #expect(hasRung)
     }
@@ -48,7 +48,7 @@ import Testing
         #expect(hasRung)
         queue.announce()
         #expect(!hasRung, "the writer knows already")
-        queue.giveBack(queue.take())
+        if let taken = queue.take() { queue.giveBack(taken) }
         append(announces: false)
         queue.announce()
         #expect(hasRung)
@@ -58,5 +58,60 @@ import Testing
         append(announces: false)
         append(announces: true)
         #expect(hasRung)
+    }
+
+    /// A queue whose buffers have 256 KiB: four, of which two may wait.
+    private func smallQueue() -> AppendQueue {
+        var options = JournalOptions()
+        options.queueBytes = 256 << 10
+        options.memoryBytes = 1 << 20
+        return AppendQueue(options: options, clock: SystemClock(), next: 1, lanes: [:], room: 64 << 20, bell: bell)
+    }
+
+    /// Appends events of 1,000 bytes until the queue is full.
+    /// - Returns: how many it has taken.
+    private func fill(_ queue: AppendQueue) -> Int {
+        let json = Array("{\"type\":\"track\",\"event\":\"\(String(repeating: "e", count: 972))\"}".utf8)
+        let events = [ScannedEvent(offset: 0, length: UInt32(json.count), index: EventIndex(kind: .track))]
+        let origin = Origin(source: "apps", uid: 1, gid: 2, pid: 3)
+        var count = 0
+        while case .queued = queue.append(json.span, events: events.span, from: origin, lane: nil) { count += 1 }
+        return count
+    }
+
+    @Test func `full buffers wait in the order of their events, up to half of the memory`() throws {
+        let queue = smallQueue()
+        for round in 0..<3 {
+            let before = queue.next
+            let count = fill(queue)
+            #expect(queue.queuedBytes > 500 << 10 && queue.queuedBytes <= 512 << 10, "round \(round)")
+            #expect(!queue.spaceToTell())
+            var next = before
+            var taken: [CommitBuffer] = []
+            while let buffer = queue.take() {
+                taken.append(buffer)
+                for mark in buffer.marks {
+                    #expect(mark.header.firstPosition == next)
+                    next = mark.header.endPosition
+                }
+            }
+            #expect(taken.count == 2 && next == before + UInt64(count) && queue.next == next)
+            #expect(queue.queuedBytes == 0 && queue.spaceToTell() && !queue.spaceToTell())
+            for buffer in taken { queue.giveBack(buffer) }
+        }
+        #expect(queue.buffers <= 4)
+    }
+
+    @Test func `readers that keep buffers cost memory only while they do`() throws {
+        let queue = smallQueue()
+        var kept: [CommitBuffer] = []
+        for _ in 0..<5 {
+            _ = fill(queue)
+            while let buffer = queue.take() { kept.append(buffer) }
+        }
+        #expect(queue.buffers > 4, "events are taken although readers keep all buffers")
+        for buffer in kept { queue.giveBack(buffer) }
+        #expect(queue.buffers == 4)
+        #expect(fill(queue) > 400)
     }
 }

@@ -214,7 +214,7 @@ import Testing
         var queued = 0
         while case .queued = offer(journal, texts) { queued += 100 }
         #expect(offer(journal, texts) == .busy)
-        #expect(queued * 500 <= Rig.small.queueBytes && queued * 500 > Rig.small.queueBytes / 2)
+        #expect(queued * 500 <= 2 * Rig.small.queueBytes && queued * 500 > Rig.small.queueBytes)
         let space = Atomic(0)
         journal.start(onSpace: { space.add(1, ordering: .relaxed) })
         try eventually { space.load(ordering: .relaxed) == 1 }

@@ -88,6 +88,7 @@ final class Rig: Sendable {
         var options = JournalOptions()
         options.segmentSize = 64 << 10
         options.queueBytes = 256 << 10
+        options.memoryBytes = 1 << 20
         options.retainSize = 64 << 20
         options.reserveBytes = 0
         options.cursorInterval = .milliseconds(20)

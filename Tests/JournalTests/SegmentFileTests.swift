@@ -61,7 +61,7 @@ import Testing
 
     @Test func `recent commits are read from memory until newer ones replace them`() throws {
         let segment = Segment(firstPosition: 0, path: "/j/x.seg", fileSize: 1 << 20, readable: 0, end: 0, sealed: false)
-        let recent = RecentCommits(bytes: 20_000)
+        let recent = RecentCommits(bytes: 20_000, smallCommit: 10_000)
         var offset = 0
         var ends: [Int] = []
         for number in 0..<10 {

@@ -141,6 +141,7 @@ final class World {
         var options = JournalOptions()
         options.segmentSize = random.percent(90) ? 64 << 10 : 128 << 10
         options.queueBytes = 256 << 10
+        options.memoryBytes = 1 << 20
         change(&options, &random)
         return options
     }

@@ -18,6 +18,7 @@ extension JournalOptions {
             case .never: .never
             }
         segmentSize = journal.segmentSize
+        memoryBytes = journal.memory
         queueBytes = journal.queue
         retainTime = journal.retainTime
         retainSize = journal.retainSize

@@ -56,8 +56,15 @@ extension Daemon {
     /// Warnings about changed keys that take effect only at the next start.
     private func needingRestart() -> [String] {
         let journal = configuration.journal
-        return journal.segmentSize == startingJournal.segmentSize && journal.queue == startingJournal.queue
-            ? [] : ["journal.segment_size and journal.queue take effect at the next start (systemctl restart penstock)"]
+        let isSame =
+            journal.segmentSize == startingJournal.segmentSize && journal.memory == startingJournal.memory
+            && journal.queue == startingJournal.queue
+        return isSame
+            ? []
+            : [
+                "journal.segment_size, journal.memory and journal.queue take effect at the next start"
+                    + " (systemctl restart penstock)"
+            ]
     }
 
     /// Does what can fail before a source's sockets are served.

@@ -24,8 +24,13 @@ extension Section where Target == ConfigurationDraft {
             "the size of one journal file; the disk must have room for two files, and for a reserve of two more files"
                 + " or 16MiB, whichever is less"),
         Field(
-            "queue", \.journal.queue, .size((256 << 10)...(1 << 30)),
-            "the maximum size of the events that wait for the next write"),
+            "memory", \.journal.memory, .size((1 << 20)...(8 << 30)),
+            "the memory for events: half of it for those that wait for a write, the rest for those that are being"
+                + " written, and for the latest ones, which destinations that keep up read there instead of from the"
+                + " disk"),
+        Field(
+            "queue", \.journal.givenQueue, .size((256 << 10)...(1 << 30)), default: "an eighth of memory, at most 2MiB",
+            "the maximum size of one write; at most a quarter of memory"),
         Field(
             "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),
             "how often the destinations' cursors are made durable; after a kill, only the events in flight are sent to"

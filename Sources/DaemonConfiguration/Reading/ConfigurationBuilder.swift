@@ -129,6 +129,13 @@ struct ConfigurationBuilder {
                 at: place, "journal.segment_size (\(journal.segmentSize)) is not a multiple of 4KiB",
                 hint: "write it in MiB: segment_size: 64MiB")
         }
+        if journal.memory / 4 < journal.queue, let place = place("queue", "memory") {
+            diagnostics.error(
+                at: place,
+                "journal.memory (\(Quantity.text(journal.memory))) is below four times journal.queue"
+                    + " (\(Quantity.text(journal.queue)))",
+                hint: "make memory larger, or queue smaller")
+        }
         let (least, overflow) = journal.segmentSize.multipliedReportingOverflow(by: 3)
         let isKnown = draft.found["journal.segment_size"]?.isBroken != true
         if isKnown, overflow || journal.retainSize < least, let place = place("retain.size", "segment_size") {

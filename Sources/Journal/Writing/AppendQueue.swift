@@ -2,12 +2,19 @@ import Events
 import Platform
 import Synchronization
 
-/// The queue between clients' threads and the writer. It has two buffers: clients fill the front one while the writer
-/// commits the other. Admission is decided here, before a byte is copied. Any thread.
+/// The queue between clients' threads and the writer. Clients fill the front buffer; a full one waits behind the others
+/// until the writer commits it. Admission is decided here, before a byte is copied. Any thread.
 final class AppendQueue: Sendable {
     private struct State {
         var front: CommitBuffer
-        var spare: CommitBuffer?
+        /// Full buffers, in the order of their events.
+        var full: [CommitBuffer] = []
+        /// The bytes in them.
+        var fullBytes = 0
+        /// Empty ones.
+        var free: [CommitBuffer] = []
+        /// How many buffers exist, those of the writer and of the recent commits included.
+        var made = 1
         var next: UInt64
         var lanes: LaneEnds
         /// Bytes left in the current segment after everything that the writer has taken.
@@ -21,11 +28,18 @@ final class AppendQueue: Sendable {
         var waiting = false
         /// Whether the writer has been told of the events in the front buffer.
         var isAnnounced = false
+
+        var queuedBytes: Int { fullBytes + front.count }
     }
 
     private let state: Mutex<State>
     private let clock: any Clock
+    /// Bytes of a buffer.
     private let capacity: Int
+    /// How many buffers may hold events that wait.
+    private let waiting: Int
+    /// How many may exist, unless readers still use more.
+    private let most: Int
     private let limits: BatchLimits
     private let bell: Doorbell
 
@@ -38,13 +52,14 @@ final class AppendQueue: Sendable {
         options: JournalOptions, clock: any Clock, next: UInt64, lanes: [LaneKey: StoredLane], room: Int, bell: Doorbell
     ) {
         capacity = options.queueBytes.paddedTo8
+        waiting = options.waitingCommits
+        most = options.commits
         limits = BatchLimits(segmentSize: options.segmentSize)
         self.clock = clock
         self.bell = bell
         state = Mutex(
             State(
-                front: Self.emptied(CommitBuffer(capacity: capacity, limits: limits), room),
-                spare: CommitBuffer(capacity: capacity, limits: limits), next: next,
+                front: Self.emptied(CommitBuffer(capacity: capacity, limits: limits), room), next: next,
                 lanes: LaneEnds(lanes, limit: LaneTable.limit(segmentSize: options.segmentSize)), room: room,
                 closed: nil))
     }
@@ -84,12 +99,13 @@ final class AppendQueue: Sendable {
         var isNews = false
         let outcome = state.withLock { state -> JournalAppend in
             if state.isEnded { return .refused(Refusal(reason: .journalFull, detail: "the daemon is stopping")) }
-            if let shortage = state.closed ?? (state.front.count + space > state.room ? state.shortage : nil) {
+            if let shortage = state.closed ?? (state.queuedBytes + space > state.room ? state.shortage : nil) {
                 guard shortage.blocks else { return .refused(Refusal(reason: .journalFull, detail: shortage.detail)) }
                 state.waiting = true
                 return .busy
             }
-            guard state.front.count + space <= capacity else {
+            let isFull = state.front.count + space > capacity
+            guard !isFull || mayRotate(state) else {
                 state.waiting = true
                 return .busy
             }
@@ -101,6 +117,7 @@ final class AppendQueue: Sendable {
                             + " many lanes (partitions, files), or all sources together have; a larger"
                             + " journal.segment_size has room for more"))
             }
+            if isFull { rotate(&state) }
             isNews = announces && !state.isAnnounced
             if isNews { state.isAnnounced = true }
             // Before the writer can take the events: whoever survives this process knows of them.
@@ -124,7 +141,7 @@ final class AppendQueue: Sendable {
     /// Wakes the writer if events are queued of which it has not been told.
     func announce() {
         let isNews = state.withLock { state in
-            guard state.front.count > 0, !state.isAnnounced else { return false }
+            guard state.queuedBytes > 0, !state.isAnnounced else { return false }
             state.isAnnounced = true
             return true
         }
@@ -133,24 +150,50 @@ final class AppendQueue: Sendable {
 
     // MARK: - The writer's side
 
-    /// Takes the front buffer; nil if it is empty, or if no spare buffer can replace it. Call `giveBack` afterwards.
+    /// Takes the oldest buffer with events; nil if there are none. Call `giveBack` when nobody uses it any more.
     func take() -> CommitBuffer? {
         state.withLock { state in
-            guard state.front.count > 0, let empty = state.spare else { return nil }
-            let full = state.front
-            state.spare = nil
-            state.room -= full.count
-            state.front = Self.emptied(empty, state.room)
+            if !state.full.isEmpty {
+                let oldest = state.full.removeFirst()
+                state.fullBytes -= oldest.count
+                state.room -= oldest.count
+                return oldest
+            }
+            guard state.front.count > 0 else { return nil }
+            let taken = state.front
+            state.room -= taken.count
+            state.front = Self.emptied(empty(&state), state.room)
             state.isAnnounced = false
-            return full
+            return taken
         }
     }
 
-    /// Supplies the next spare buffer.
-    /// - Parameter used: a buffer that no reader uses any more; nil makes a new one.
-    func giveBack(_ used: consuming CommitBuffer?) {
-        let buffer = used ?? CommitBuffer(capacity: capacity, limits: limits)
-        state.withLock { $0.spare = buffer }
+    /// Returns a buffer that nobody uses any more.
+    func giveBack(_ used: CommitBuffer) {
+        state.withLock { state in
+            if state.made > most { state.made -= 1 } else { state.free.append(used) }
+        }
+    }
+
+    // MARK: - Buffers
+
+    /// Whether there may be another buffer with events.
+    private func mayRotate(_ state: borrowing State) -> Bool {
+        state.full.count + 1 < waiting && (!state.free.isEmpty || state.made < most)
+    }
+
+    /// Puts the front buffer behind the other full ones, and an empty one in its place.
+    private func rotate(_ state: inout State) {
+        state.full.append(state.front)
+        state.fullBytes += state.front.count
+        state.front = Self.emptied(empty(&state), state.room - state.fullBytes)
+    }
+
+    /// The one that was used last: its memory is in the processor's cache, and a light load touches no more of them.
+    private func empty(_ state: inout State) -> CommitBuffer {
+        if let buffer = state.free.popLast() { return buffer }
+        state.made += 1
+        return CommitBuffer(capacity: capacity, limits: limits)
     }
 
     /// Empties a buffer whose bytes will be written to a segment with this much room left.
@@ -178,9 +221,9 @@ final class AppendQueue: Sendable {
             if let closed = state.closed {
                 if closed.blocks { return false }
             } else if let shortage = state.shortage {
-                let room = min(state.room, capacity) - state.front.count
+                let room = min(state.room, waiting * capacity) - state.queuedBytes
                 if shortage.blocks, room < capacity / 2 { return false }
-            } else if state.front.count > capacity / 2 {
+            } else if state.queuedBytes > waiting * capacity / 2 {
                 return false
             }
             // While events are refused, waiting clients are refused now, like new ones.
@@ -190,7 +233,9 @@ final class AppendQueue: Sendable {
     }
 
     var next: UInt64 { state.withLock { $0.next } }
-    var queuedBytes: Int { state.withLock { $0.front.count } }
+    /// How many buffers exist.
+    var buffers: Int { state.withLock { $0.made } }
+    var queuedBytes: Int { state.withLock { $0.queuedBytes } }
     /// Why nothing is admitted, now or once the current segment is full.
     var problem: Shortage? { state.withLock { $0.closed ?? $0.shortage } }
 }

@@ -103,6 +103,7 @@ final class JournalWriter: @unchecked Sendable {
     }
 
     func step() -> Outcome {
+        giveBackUnused()
         if buffer == nil {
             buffer = queue.take()
             mark = 0
@@ -122,7 +123,6 @@ final class JournalWriter: @unchecked Sendable {
                 queue.setRoom(current?.room ?? 0)
                 noteTimes(of: buffer)
                 self.buffer = nil
-                queue.giveBack(unused())
                 retired.append(buffer)
                 if failures > 1 {
                     queue.close(nil)
@@ -155,14 +155,16 @@ final class JournalWriter: @unchecked Sendable {
         do throws(SystemError) { try syncCurrent() } catch { retire(error) }
     }
 
-    /// A committed buffer that no reader uses any more; nil if readers use all of them.
-    private func unused() -> CommitBuffer? {
-        for index in retired.indices where isKnownUniquelyReferenced(&retired[index]) {
-            return retired.remove(at: index)
+    /// Returns the committed buffers that the recent commits and their readers no longer use.
+    private func giveBackUnused() {
+        var index = 0
+        while index < retired.count {
+            if isKnownUniquelyReferenced(&retired[index]) {
+                queue.giveBack(retired.remove(at: index))
+            } else {
+                index += 1
+            }
         }
-        // Readers still copy from them. The last reader frees the one that is dropped here.
-        if retired.count > 2 { retired.removeFirst() }
-        return nil
     }
 
     // MARK: - Committing

@@ -17,9 +17,12 @@ final class RecentCommits: Sendable {
         var offset: Int
         var count: Int
         var memory: Memory
-        /// The bytes of memory that the piece takes.
+        /// The bytes of memory that the piece takes: a buffer as a whole.
         var cost: Int {
-            if case .copy(let bytes) = memory { bytes.capacity } else { count }
+            switch memory {
+            case .copy(let bytes): bytes.capacity
+            case .buffer(let buffer, _): buffer.capacity
+            }
         }
     }
 
@@ -33,17 +36,19 @@ final class RecentCommits: Sendable {
         var unused: [UInt8] = []
     }
 
-    /// A commit of up to this many bytes is copied.
-    private static let smallCommit = 256 << 10
     /// The maximum number of pieces.
-    private static let pieceLimit = 64
+    private static let pieceLimit = 256
 
     private let byteLimit: Int
+    private let smallCommit: Int
     private let state = Mutex(State())
 
-    /// - Parameter bytes: the limit for all pieces together; the latest piece is kept even above it.
-    init(bytes: Int) {
+    /// - Parameters:
+    ///   - bytes: the limit for all pieces together; the latest piece is kept even above it.
+    ///   - smallCommit: a commit of up to this many bytes is copied.
+    init(bytes: Int, smallCommit: Int) {
         byteLimit = bytes
+        self.smallCommit = smallCommit
     }
 
     /// Adds a commit and evicts the oldest pieces above the limits.
@@ -52,7 +57,7 @@ final class RecentCommits: Sendable {
     ///   - offset: in the segment's file.
     func add(_ buffer: CommitBuffer, _ range: Range<Int>, segment: Segment, offset: Int) {
         var memory = Memory.buffer(buffer, start: range.lowerBound)
-        if range.count <= Self.smallCommit {
+        if range.count <= smallCommit {
             var copy = state.withLock { exchange(&$0.unused, with: []) }
             // A copy with much more memory than it needs would take memory from other pieces.
             if copy.capacity > 4 * max(range.count, 4096) { copy = [] }
@@ -76,7 +81,8 @@ final class RecentCommits: Sendable {
     /// - Returns: the number of bytes; 0 if they were evicted.
     func read(_ count: Int, segment: Segment, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int {
         let piece = state.withLock { state in
-            state.pieces.first { $0.segment === segment && $0.offset <= offset && offset < $0.offset + $0.count }
+            // From the newest one on: most readers keep up.
+            state.pieces.last { $0.segment === segment && $0.offset <= offset && offset < $0.offset + $0.count }
         }
         guard let piece else { return 0 }
         let start = offset - piece.offset

@@ -34,6 +34,7 @@ package struct Ledger: Sendable {
         var options = JournalOptions()
         options.segmentSize = segmentSize
         options.queueBytes = 256 << 10
+        options.memoryBytes = 1 << 20
         options.cursorInterval = .seconds(1_000_000)
         options.reserveBytes = 0
         return options
