@@ -157,7 +157,8 @@ package final class Journal: Sendable {
         let lanes = found.lanes?.lanes ?? [:]
         self.lanes = LaneTable(found.lanes, segmentSize: context.options.segmentSize)
         recent = RecentCommits(
-            bytes: context.options.recentBytes, smallCommit: context.options.queueBytes / 4)
+            bytes: context.options.recentBytes, smallCommit: context.options.smallCommit,
+            pieces: max(256, 2 * context.options.commits))
         writerBell = Doorbell()
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
         queue = AppendQueue(

@@ -26,17 +26,19 @@ package struct JournalOptions: Sendable, Equatable {
     package var sync: Sync = .always
     /// The size of a segment file in bytes. A start after a crash reads one segment, the last.
     package var segmentSize = 64 << 20
-    /// The memory of all commits in bytes: half of it for events that wait, the rest for the commit that is being
-    /// written, and for the latest ones, which destinations that keep up read there.
+    /// The memory of all commits in bytes: half of it, at most a segment, for events that wait; the rest for the commit
+    /// that is being written, and for the latest ones, which destinations that keep up read there.
     package var memoryBytes = 16 << 20
     /// The most bytes of one commit; at most a quarter of `memoryBytes`.
     package var queueBytes = 2 << 20
     /// How many commits the memory holds.
     var commits: Int { memoryBytes / queueBytes }
-    /// How many of them may wait.
-    var waitingCommits: Int { commits / 2 }
+    /// How many of them may wait: what is accepted must have room in the current segment and in the next one.
+    var waitingCommits: Int { min(commits / 2, max(2, segmentSize / queueBytes)) }
     /// The bytes for the latest commits, beside those that wait and the one that is being written.
     var recentBytes: Int { memoryBytes - (waitingCommits + 1) * queueBytes }
+    /// A commit of up to this many bytes is copied for its readers, so that its buffer can be used again at once.
+    var smallCommit: Int { min(queueBytes / 4, 512 << 10) }
     package var retainTime: Duration = .seconds(7 * 86_400)
     /// The maximum of bytes that all segments may take together, including the spare.
     package var retainSize = 20 << 30

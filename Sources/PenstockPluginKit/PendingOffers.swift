@@ -75,12 +75,12 @@ public final class PendingOffers<Receipt: Sendable>: Sendable {
         guard let token else { return (.stopped, turns) }
         var isTaken = false
         defer {
-            let isStopped = state.withLock { state in
+            let wakes = state.withLock { state in
                 state.underWay -= 1
                 if !isTaken { _ = state.remove(token) }
-                return state.isStopped
+                return state.isStopped || !isTaken && state.drains > 0
             }
-            if isStopped { state.change { _ in } }
+            if wakes { state.change { _ in } }
         }
         isTaken = try host.offer(events, lane: lane, token: token)
         return (isTaken ? .taken : .busy, turns)
@@ -96,7 +96,7 @@ public final class PendingOffers<Receipt: Sendable>: Sendable {
         return removed?.receipt
     }
 
-    /// The number of offers that are not durable yet.
+    /// The number of offers that are not durable yet, those that the host is asked to take at the moment included.
     /// - Parameter lane: nil: of all lanes.
     public func count(of lane: String? = nil) -> Int {
         state.withLock { state in lane.map { state.counts[$0] ?? 0 } ?? state.pending.count }

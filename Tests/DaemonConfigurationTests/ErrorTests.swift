@@ -255,6 +255,7 @@ import Testing
         ("{ queue: 255KiB }", ["1:19: \"queue\" must be from 256KiB to 1GiB"]),
         ("{ memory: 1023KiB }", ["1:20: \"memory\" must be from 1MiB to 8GiB"]),
         ("{ queue: 5MiB }", ["1:19: journal.memory (16MiB) is below four times journal.queue (5MiB)"]),
+        ("{ memory: 7GB, queue: 8MiB }", ["1:20: \"7GB\" is not a size"]),
         ("{ memory: 1MiB }", []),
     ])
     func `an unusable journal setting is reported at its place`(_ journal: String, _ expected: [String]) {

@@ -128,6 +128,19 @@ import Testing
         #expect(journal.statistics().gapCount == 0)
     }
 
+    @Test func `a batch of which the page cache holds a stale part is read again from the disk`() throws {
+        let disk = MemoryDisk()
+        let rig = Rig(disk)
+        let journal = try rig.open()
+        defer { journal.stop() }
+        let texts = (0..<600).map { event($0, size: 500) }
+        for start in stride(from: 0, to: 600, by: 30) { try append(journal, Array(texts[start..<start + 30])) }
+        // The header of each segment's first batch is whole. What follows is stale, and then nothing is cached.
+        disk.cachedPart = (64, 1000)
+        #expect(try readAll(journal, maximumBytes: 1000).map(\.json) == texts)
+        #expect(journal.statistics().gapCount == 0)
+    }
+
     @Test func `a restart continues the last segment and keeps all events`() throws {
         let rig = try Rig()
         var expected: [String] = []

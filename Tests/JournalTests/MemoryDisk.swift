@@ -24,6 +24,7 @@ final class MemoryDisk: Disk {
         var failures: [(call: String, path: String, code: Int32, times: Int)] = []
         var syncs = 0
         var cacheIsStale = false
+        var cachedPart: (whole: Int, end: Int)?
     }
 
     private struct WeakInode {
@@ -49,6 +50,12 @@ final class MemoryDisk: Disk {
     var cacheIsStale: Bool {
         get { state.withLock { $0.cacheIsStale } }
         set { state.withLock { $0.cacheIsStale = newValue } }
+    }
+
+    /// Of each file, the page cache holds the bytes before `end`, those from `whole` on as zeros; nil: nothing.
+    var cachedPart: (whole: Int, end: Int)? {
+        get { state.withLock { $0.cachedPart } }
+        set { state.withLock { $0.cachedPart = newValue } }
     }
 
     var syncs: Int { state.withLock { $0.syncs } }
@@ -203,6 +210,15 @@ private final class MemoryFile: DiskFile {
     func size() throws(SystemError) -> Int { inode.contents.withLock { $0.current.count } }
 
     func readCached(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int {
+        if let part = disk.cachedPart {
+            let end = min(offset + count, part.end)
+            guard offset < end else { return 0 }
+            let contents = inode.contents.withLock {
+                Array($0.current[min(offset, $0.current.count)...].prefix(end - offset))
+            }
+            bytes += contents.enumerated().map { offset + $0.offset < part.whole ? $0.element : 0 }
+            return contents.count
+        }
         guard disk.cacheIsStale else { return 0 }
         let size = inode.contents.withLock { $0.current.count }
         let got = max(0, min(count, size - offset))

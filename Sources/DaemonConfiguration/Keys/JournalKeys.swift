@@ -25,11 +25,12 @@ extension Section where Target == ConfigurationDraft {
                 + " or 16MiB, whichever is less"),
         Field(
             "memory", \.journal.memory, .size((1 << 20)...(8 << 30)),
-            "the memory for events: half of it for those that wait for a write, the rest for those that are being"
-                + " written, and for the latest ones, which destinations that keep up read there instead of from the"
-                + " disk"),
+            "the memory for events: half of it, at most segment_size, for those that wait for a write, the rest for"
+                + " those that are being written, and for the latest ones, which destinations that keep up read there"
+                + " instead of from the disk"),
         Field(
-            "queue", \.journal.givenQueue, .size((256 << 10)...(1 << 30)), default: "an eighth of memory, at most 2MiB",
+            "queue", \.journal.givenQueue, .size((256 << 10)...(1 << 30)),
+            default: "an eighth of memory, from 256KiB to 2MiB",
             "the maximum size of one write; at most a quarter of memory"),
         Field(
             "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),

@@ -129,7 +129,8 @@ struct ConfigurationBuilder {
                 at: place, "journal.segment_size (\(journal.segmentSize)) is not a multiple of 4KiB",
                 hint: "write it in MiB: segment_size: 64MiB")
         }
-        if journal.memory / 4 < journal.queue, let place = place("queue", "memory") {
+        let isRead = ["memory", "queue"].allSatisfy { draft.found["journal." + $0]?.isBroken != true }
+        if isRead, journal.memory / 4 < journal.queue, let place = place("queue", "memory") {
             diagnostics.error(
                 at: place,
                 "journal.memory (\(Quantity.text(journal.memory))) is below four times journal.queue"

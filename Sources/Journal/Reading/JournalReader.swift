@@ -220,8 +220,9 @@ package final class JournalReader {
             }
         }
         let got = cached?.readCached(count, at: offset, appendingTo: &bytes) ?? 0
-        // Where nothing is in the page cache, the rest of the segment mostly is not either, and looking costs time.
-        if got == 0 { cached = nil }
+        // Where nothing is in the page cache, the rest of the segment mostly is not either, and looking costs time. Not
+        // in the middle of a batch, whose beginning may have come from there (`looksAgain`).
+        if got == 0, bytes.isEmpty { cached = nil }
         guard got < count else { return got }
         // The bytes of a sealed segment never change, so they may be read before they are needed.
         let isNext = readEnd == offset + got && segment?.isSealed == true

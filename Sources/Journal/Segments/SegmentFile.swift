@@ -35,7 +35,8 @@ struct SegmentFile {
                 try file.write(bytes, at: start)
             }
         } else {
-            // The commit is split between two segments, so its offset within a block differs in memory and in the file.
+            // Its offset within a block differs in memory and in the file: it is split between two segments, or a
+            // segment was begun, or cursors were written, after its buffer was prepared.
             try buffer.withBytes(range) { (bytes) throws(SystemError) in try writeCopy(of: bytes) }
         }
         offset += range.count

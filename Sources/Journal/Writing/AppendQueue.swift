@@ -26,7 +26,7 @@ final class AppendQueue: Sendable {
         /// Never reset: the journal is stopping.
         var isEnded = false
         var waiting = false
-        /// Whether the writer has been told of the events in the front buffer.
+        /// Whether the writer has been told of the queued events.
         var isAnnounced = false
 
         var queuedBytes: Int { fullBytes + front.count }
@@ -171,7 +171,9 @@ final class AppendQueue: Sendable {
     /// Returns a buffer that nobody uses any more.
     func giveBack(_ used: CommitBuffer) {
         state.withLock { state in
-            if state.made > most { state.made -= 1 } else { state.free.append(used) }
+            // What the recent commits have copied instead takes the place of the buffers that they no longer hold.
+            let isSpare = state.full.count + state.free.count >= waiting
+            if isSpare || state.made > most { state.made -= 1 } else { state.free.append(used) }
         }
     }
 

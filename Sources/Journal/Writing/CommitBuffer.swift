@@ -2,7 +2,7 @@ import Events
 import Platform
 
 /// Memory in which batches are built exactly as they will lie in the segment. It has one owner at a time: the append
-/// queue's lock while it is the front buffer, then the writer.
+/// queue's lock while the queue has it, then the writer.
 @safe final class CommitBuffer: @unchecked Sendable {
     /// One batch in the buffer.
     struct Mark {

@@ -36,17 +36,17 @@ final class RecentCommits: Sendable {
         var unused: [UInt8] = []
     }
 
-    /// The maximum number of pieces.
-    private static let pieceLimit = 256
-
     private let byteLimit: Int
     private let smallCommit: Int
+    private let pieceLimit: Int
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - bytes: the limit for all pieces together; the latest piece is kept even above it.
     ///   - smallCommit: a commit of up to this many bytes is copied.
-    init(bytes: Int, smallCommit: Int) {
+    ///   - pieces: the maximum number of pieces.
+    init(bytes: Int, smallCommit: Int, pieces: Int = 256) {
+        pieceLimit = pieces
         byteLimit = bytes
         self.smallCommit = smallCommit
     }
@@ -69,7 +69,7 @@ final class RecentCommits: Sendable {
         state.withLock { state in
             state.pieces.append(piece)
             state.bytes += piece.cost
-            while state.pieces.count > 1, state.bytes > byteLimit || state.pieces.count > Self.pieceLimit {
+            while state.pieces.count > 1, state.bytes > byteLimit || state.pieces.count > pieceLimit {
                 let oldest = state.pieces.removeFirst()
                 state.bytes -= oldest.cost
                 if case .copy(let bytes) = oldest.memory { state.unused = bytes }
