@@ -52,8 +52,8 @@ extension EventAppender {
 package enum AppendOutcome: Sendable, Equatable {
     /// Queued. The events are durable once the journal's durable end has reached this position.
     case queued(end: UInt64)
-    /// The queue is full (half of `journal.memory`). Read no more from this client, and offer the same events again when
-    /// the journal reports room.
+    /// The queue is full (half of `journal.memory`). Read no more from this client, and offer the same events again
+    /// when the journal reports room.
     case busy
     /// Rejected. Offering the events again now does not help.
     case refused(Refusal)
