@@ -56,6 +56,8 @@ enum KafkaConsumerEvent {
     private let handle: OpaquePointer
     private let queue: OpaquePointer?
     private let joins = KafkaJoins()
+    /// The group has shared out its partitions since this consumer exists, perhaps without any for it.
+    private var wasAssigned = false
 
     init(_ properties: [(name: String, value: String)]) throws(SourceError) {
         unsafe handle = try KafkaConfiguration.makeConsumer(properties, joins)
@@ -89,6 +91,7 @@ enum KafkaConsumerEvent {
 
     /// Reading begins at these offsets.
     func assign(_ starts: [(KafkaPartition, Int64?)]) throws(KafkaError) {
+        wasAssigned = true
         unsafe try check(PartitionList(starts).with { unsafe rd_kafka_incremental_assign(handle, $0) })
     }
 
@@ -170,20 +173,26 @@ enum KafkaConsumerEvent {
 
     /// Leaves the group, as long as the coordinator answers within the time. The last call.
     func close(within time: Duration) {
-        if let error = unsafe rd_kafka_consumer_close_queue(handle, queue) { unsafe rd_kafka_error_destroy(error) }
         let end = ContinuousClock.now + time
-        while unsafe rd_kafka_consumer_closed(handle) == 0, ContinuousClock.now < end {
-            _ = poll(.milliseconds(20), onMessage: { _ in }) { event in
-                switch event {
-                case .assigned: try? assign([])
-                case .revoked(let partitions, _): try? unassign(partitions)
-                default: break
-                }
-            }
-        }
+        // Before its version 2.3, the library aborts when a member goes between the answer to its first join and its
+        // first partitions (confluentinc/librdkafka#4312).
+        while !wasAssigned, joins.isJoining, ContinuousClock.now < end { giveUpPartitions() }
+        if let error = unsafe rd_kafka_consumer_close_queue(handle, queue) { unsafe rd_kafka_error_destroy(error) }
+        while unsafe rd_kafka_consumer_closed(handle) == 0, ContinuousClock.now < end { giveUpPartitions() }
         let isClosed = unsafe rd_kafka_consumer_closed(handle) != 0
         unsafe rd_kafka_queue_destroy(queue)
         unsafe rd_kafka_destroy_flags(handle, isClosed ? 0 : RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
+    }
+
+    /// Answers what the group asks meanwhile.
+    private func giveUpPartitions() {
+        _ = poll(.milliseconds(20), onMessage: { _ in }) { event in
+            switch event {
+            case .assigned: try? assign([])
+            case .revoked(let partitions, _): try? unassign(partitions)
+            default: break
+            }
+        }
     }
 
     private func poll(
