@@ -52,7 +52,8 @@ final class MemoryDisk: Disk {
         set { state.withLock { $0.cacheIsStale = newValue } }
     }
 
-    /// Of each file, the page cache holds the bytes before `end`, those from `whole` on as zeros; nil: nothing.
+    /// Of each file, the page cache holds the bytes before `end`, those from `whole` on as zeros; nil: as
+    /// `cacheIsStale` says.
     var cachedPart: (whole: Int, end: Int)? {
         get { state.withLock { $0.cachedPart } }
         set { state.withLock { $0.cachedPart = newValue } }

@@ -188,9 +188,9 @@ func eventually(_ what: String = "the condition was not met in time", _ conditio
 }
 
 /// Reads all events from a position to the durable end.
-func readAll(_ journal: Journal, from position: UInt64 = 0, maximumBytes: Int = 100_000) throws -> [(
-    position: UInt64, json: String
-)] {
+func readAll(
+    _ journal: Journal, from position: UInt64 = 0, maximumBytes: Int = 100_000
+) throws -> [(position: UInt64, json: String)] {
     let reader = journal.makeReader(from: position)
     var batch = EventBatch()
     var found: [(position: UInt64, json: String)] = []

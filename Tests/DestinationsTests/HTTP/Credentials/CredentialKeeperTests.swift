@@ -128,6 +128,7 @@ import Testing
             return
         }
         #expect(rig.sent.count { $0 == "Bearer two" } == 3 && rig.tokens.requests.count == 2)
+        #expect(rig.sent.count <= 7, "none is sent more than twice: \(rig.sent)")
     }
 
     @Test func `keys that have already ended are not asked for again and again`() throws {
