@@ -12,6 +12,8 @@ final class SourceWorker {
     /// How long the worker waits for a notice of the journal at most. Notices are not lost; this bounds what a mistake
     /// would cost.
     private static let patience = Duration.seconds(1)
+    /// How long the journal may take to store an offer before the source counts as held.
+    private static let slowness = Duration.seconds(2)
     /// The waits while the journal refuses events.
     private static let shortestRefusal = Duration.milliseconds(100)
     private static let longestRefusal = Duration.seconds(5)
@@ -32,6 +34,8 @@ final class SourceWorker {
     private var nextAttempt: Instant?
     private var refusalPause = RetryPause(shortest: shortestRefusal, longest: longestRefusal)
     private var appended = StoredOffers()
+    /// Since when the oldest of them is the next to be stored; nil: there is none.
+    private var oldestSince: Instant?
     /// Since when the process has worked; nil: it has not started.
     private var upSince: Instant?
 
@@ -93,6 +97,7 @@ final class SourceWorker {
         scanned = nil
         nextAttempt = nil
         appended = StoredOffers()
+        oldestSince = nil
         board.start()
         let reporting = PluginReporting(
             owner: options.name, as: .source, telemetry: telemetry, minimum: options.logLevel)
@@ -170,6 +175,8 @@ final class SourceWorker {
             control.await(end: appended.nextEnd)
             if reported || mayContinue || (appended.nextEnd.map { $0 <= durableEnd() } ?? false) { continue }
             source.process.renewBudget(clock.now())
+            // All offers may be in the journal's queue: then none waits here, and still the source does not go on.
+            if isStuck { setWaiting("the last events are not stored yet: the journal is full, or its disk is slow") }
             control.bell.wait(until: nextWake)
         }
     }
@@ -204,6 +211,8 @@ final class SourceWorker {
     private func report(_ source: SourceProcess, _ receiver: SourceReceiver) throws(PluginError) -> Bool {
         let stored = appended.take(durableEnd: durableEnd())
         guard !stored.isEmpty else { return false }
+        oldestSince = appended.isEmpty ? nil : clock.now()
+        if scanned == nil { setWaiting(nil) }
         receiver.release(stored.reduce(0) { $0 + $1.cost })
         board.store(stored.map(\.lane))
         try source.report(stored, within: limit)
@@ -233,6 +242,7 @@ final class SourceWorker {
             switch admission.append(from: process) {
             case .queued(let end):
                 control.noteAppended(end)
+                if appended.isEmpty { oldestSince = clock.now() }
                 appended.append(
                     AppendedOffer(
                         token: offer.token, cost: offer.cost, lane: offer.lane, refusals: admission.refusals(),
@@ -241,7 +251,7 @@ final class SourceWorker {
                 scanned = nil
                 nextAttempt = nil
                 refusalPause.reset()
-                setWaiting(nil)
+                if !isStuck { setWaiting(nil) }
             case .busy:
                 if hasWaited { setWaiting("the journal has no room, or its disk is slow") }
                 nextAttempt = clock.now() + Self.patience
@@ -254,6 +264,9 @@ final class SourceWorker {
         }
         return true
     }
+
+    /// Whether the journal has stored nothing for long, although offers were appended.
+    private var isStuck: Bool { oldestSince.map { clock.now() - $0 >= Self.slowness } ?? false }
 
     private func setWaiting(_ reason: String?) {
         if board.set(waiting: reason) { telemetry.emit(PluginSourceWaits(source: options.name, reason: reason)) }

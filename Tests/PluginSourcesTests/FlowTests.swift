@@ -96,6 +96,19 @@ import Testing
         #expect(stage.hasLine("events wait for the journal, and none is lost: the journal is full"))
     }
 
+    /// A full journal's queue takes some events; a small source has no others.
+    @Test func `a source whose last offers are not stored counts as held, until they are`() throws {
+        let journal = LaneJournal()
+        journal.hold(true)
+        let stage = try SourceStage(#"{"events":100}"#, in: directory, journal: journal)
+        #expect(pluginEventually { stage.counter("taken") == 10 })
+        #expect(pluginEventually { stage.source.status.waiting?.hasPrefix("the last events are not stored") == true })
+        #expect(stage.source.status.state == .up && stage.counter("durable") == 0)
+        journal.hold(false)
+        #expect(pluginEventually { stage.counter("durable") == 10 && stage.source.status.waiting == nil })
+        #expect(stage.hasAll(lanes: 1, events: 100))
+    }
+
     @Test func `a stop while offers are in flight reports each that was appended, and loses none`() throws {
         let journal = LaneJournal()
         for _ in 1...5 {
