@@ -33,9 +33,14 @@
 
 /// A run of events on the way from the journal to one destination. A reader reuses one batch forever, so reading
 /// allocates no memory.
-@usableFromInline package struct EventBatch: Sendable {
-    /// The bytes of the events, and any bytes between them in the journal.
-    @usableFromInline package var bytes: [UInt8] = []
+///
+/// The events lie in memory of the batch, or in memory that a lender leaves unchanged while the batch refers to it.
+// Unchecked: lent bytes do not change, and the lender, who keeps them alive, is Sendable.
+@safe @usableFromInline package struct EventBatch: @unchecked Sendable {
+    /// The bytes of the events, and any bytes between them in the journal; none while the events are lent.
+    @usableFromInline package var ownBytes: [UInt8] = []
+    @usableFromInline var lent: UnsafeBufferPointer<UInt8>?
+    private var lender: (any AnyObject & Sendable)?
     /// In journal order, without duplicates. Positions may have gaps where the journal was damaged.
     package var events: [EventRecord] = []
     package var origins: [Origin] = []
@@ -44,9 +49,10 @@
 
     package init() {}
 
-    /// Removes the contents but keeps the memory.
+    /// Removes the contents but keeps the memory. A loan ends.
     package mutating func removeAll() {
-        bytes.removeAll(keepingCapacity: true)
+        endLoan()
+        ownBytes.removeAll(keepingCapacity: true)
         events.removeAll(keepingCapacity: true)
         origins.removeAll(keepingCapacity: true)
     }
@@ -56,10 +62,49 @@
         origins.indices.contains(Int(event.origin)) ? origins[Int(event.origin)] : nil
     }
 
+    /// Lets the events lie in the memory of somebody else. The bytes of the batch itself are removed.
+    /// - Parameter lender: keeps the bytes where they are, and unchanged, while anybody refers to it.
+    @unsafe package mutating func borrow(
+        _ lent: UnsafeBufferPointer<UInt8>, from lender: any AnyObject & Sendable
+    ) {
+        ownBytes.removeAll(keepingCapacity: true)
+        unsafe self.lent = lent
+        self.lender = lender
+    }
+
+    /// Whether the events lie in the memory of somebody else.
+    package var isBorrowed: Bool { lender != nil }
+
+    /// Copies lent events into the memory of the batch, for a batch that will not be used up soon: a lender may have no
+    /// other memory for new events.
+    package mutating func keep() {
+        guard let lent = unsafe lent else { return }
+        ownBytes.removeAll(keepingCapacity: true)
+        unsafe ownBytes.append(contentsOf: lent)
+        endLoan()
+    }
+
+    private mutating func endLoan() {
+        unsafe lent = nil
+        lender = nil
+    }
+
+    /// The bytes of memory that hold the events.
+    package var memorySize: Int { unsafe lent?.count ?? ownBytes.capacity }
+
+    /// A copy of the JSON of one event.
+    package func text(of event: EventRecord) -> [UInt8] {
+        let json = json(of: event)
+        return unsafe json.withUnsafeBufferPointer { unsafe Array($0) }
+    }
+
     /// The JSON of one event.
     @_lifetime(borrow self)
     @inlinable @inline(__always)
     package func json(of event: EventRecord) -> Span<UInt8> {
-        bytes.span.extracting(event.range)
+        if let lent = unsafe lent {
+            return unsafe _overrideLifetime(lent.span.extracting(event.range), borrowing: self)
+        }
+        return ownBytes.span.extracting(event.range)
     }
 }

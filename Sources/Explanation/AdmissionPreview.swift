@@ -59,16 +59,16 @@ struct AdmissionPreview {
 
     private func scan(_ text: [UInt8], position: UInt64, receivedAt: Int64) -> Result<EventBatch, Refused> {
         var batch = EventBatch()
-        batch.bytes = text + [UInt8(ascii: "\n")]
+        batch.ownBytes = text + [UInt8(ascii: "\n")]
         var accepted: [ScannedEvent] = []
         var refused: [RefusedLine] = []
-        _ = scanner.scan(batch.bytes.span, accepted: &accepted, refused: &refused)
+        _ = scanner.scan(batch.ownBytes.span, accepted: &accepted, refused: &refused)
         let repaired = RepairedSlice(
-            batch.bytes.span, accepted: accepted, refused: refused, repairs: repairs, scanner: scanner)
+            batch.ownBytes.span, accepted: accepted, refused: refused, repairs: repairs, scanner: scanner)
         if let first = repaired.refused.first {
-            return .failure(Refused(refusal: first.refusal(in: batch.bytes.span, by: scanner)))
+            return .failure(Refused(refusal: first.refusal(in: batch.ownBytes.span, by: scanner)))
         }
-        if let bytes = repaired.bytes { batch.bytes = bytes }
+        if let bytes = repaired.bytes { batch.ownBytes = bytes }
         guard let event = repaired.accepted.first else {
             return .failure(
                 Refused(refusal: Refusal(reason: .invalidJSON, detail: "there is no event here, only whitespace")))

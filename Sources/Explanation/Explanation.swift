@@ -100,7 +100,7 @@ package final class EventExplainer {
         var verdicts: [DestinationExplanation] = []
         for destination in destinations { verdicts.append(destination.explain(event, of: batch)) }
         return EventExplanation(
-            text: Array(batch.bytes[event.range]),
+            text: batch.text(of: event),
             sender: batch.origin(of: event).map { ExplainedSender($0, userNames) } ?? ExplainedSender(),
             position: event.position, receivedAt: event.receivedAt, verdict: .accepted(verdicts))
     }

@@ -46,12 +46,13 @@
 // ends a segment.
 //
 // Where the filesystem supports it, segments are written past the page cache, in whole blocks (SegmentFile). An event
-// is written once, and a destination that keeps up reads it from memory (RecentCommits), so cached pages would cost
-// more than the disk does: reading a gigabyte through an empty page cache took ten times the CPU time of reading past
-// it. A destination that lags therefore reads past the page cache too, but first takes the pages that are already
-// cached. It does so in sealed segments only: a write past the page cache makes the kernel drop the cached page, but a
-// page that is being read at that moment may stay. Bytes from the page cache that look damaged are read again from the
-// disk before the damage is reported.
+// is written once, and a destination that keeps up borrows it from the memory that it was written from (RecentCommits).
+// Under full load, a commit waits up to `reader_wait` for such a destination: once it has to read from the disk, it
+// seldom catches up before the load ends, and all are slower. Cached pages would cost more than the disk does: reading a
+// gigabyte through an empty page cache took ten times the CPU time of reading past it. A destination that lags therefore
+// reads past the page cache too, but first takes the pages that are already cached. It does so in sealed segments only:
+// a write past the page cache makes the kernel drop the cached page, but a page that is being read at that moment may
+// stay. Bytes from the page cache that look damaged are read again from the disk before the damage is reported.
 //
 // # Cursors
 //
@@ -156,10 +157,12 @@ package final class Journal: Sendable {
         self.ends = ends
         let lanes = found.lanes?.lanes ?? [:]
         self.lanes = LaneTable(found.lanes, segmentSize: context.options.segmentSize)
+        let writerBell = Doorbell()
+        self.writerBell = writerBell
         recent = RecentCommits(
-            bytes: context.options.recentBytes, smallCommit: context.options.smallCommit,
-            pieces: max(256, 2 * context.options.commits))
-        writerBell = Doorbell()
+            bytes: context.options.recentBytes, lent: context.options.lentBytes,
+            smallCommit: context.options.smallCommit,
+            pieces: max(256, 2 * context.options.commits), onRoom: { writerBell.ring() })
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
         queue = AppendQueue(
             options: context.options, clock: context.clock, next: found.next, lanes: lanes, room: room,
@@ -307,7 +310,7 @@ package final class Journal: Sendable {
         while true {
             ends.beat()
             let last = stopping.load(ordering: .acquiring)
-            let outcome = step(writer, onSpace)
+            let outcome = step(writer, mayPause: !last, onSpace)
             if outcome == .wrote {
                 // The keeper prepares the next segment while this one fills.
                 if !spare.isReady { keeperBell.ring() }
@@ -334,8 +337,10 @@ package final class Journal: Sendable {
         }
     }
 
-    func step(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) -> JournalWriter.Outcome {
-        let outcome = writer.step()
+    func step(
+        _ writer: JournalWriter, mayPause: Bool = true, _ onSpace: @Sendable () -> Void
+    ) -> JournalWriter.Outcome {
+        let outcome = writer.step(mayPause: mayPause)
         if queue.spaceToTell() { onSpace() }
         return outcome
     }

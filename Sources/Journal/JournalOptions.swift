@@ -35,10 +35,14 @@ package struct JournalOptions: Sendable, Equatable {
     var commits: Int { memoryBytes / queueBytes }
     /// How many of them may wait: what is accepted must have room in the current segment and in the next one.
     var waitingCommits: Int { min(commits / 2, max(2, segmentSize / queueBytes)) }
+    /// The bytes of the commits that readers may use although they are no longer among the latest.
+    var lentBytes: Int { min(recentBytes, 4 * queueBytes) }
     /// The bytes for the latest commits, beside those that wait and the one that is being written.
     var recentBytes: Int { memoryBytes - (waitingCommits + 1) * queueBytes }
     /// A commit of up to this many bytes is copied for its readers, so that its buffer can be used again at once.
     var smallCommit: Int { min(queueBytes / 4, 512 << 10) }
+    /// How long a commit waits at most for readers that would have to read it from the disk.
+    package var readerWait: Duration = .milliseconds(5)
     package var retainTime: Duration = .seconds(7 * 86_400)
     /// The maximum of bytes that all segments may take together, including the spare.
     package var retainSize = 20 << 30

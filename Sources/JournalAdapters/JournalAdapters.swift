@@ -74,6 +74,10 @@ package struct JournalLog: EventLog {
         func read(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
             try reader.read(into: &batch, maximumBytes: maximumBytes)
         }
+
+        func borrow(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
+            try reader.read(into: &batch, maximumBytes: maximumBytes, borrows: true)
+        }
     }
 }
 

@@ -25,7 +25,7 @@ struct RoutedText {
         var refused: [ScannedRefusal] = []
         _ = scanner.scan(bytes.span, accepted: &accepted, refused: &refused)
         var batch = EventBatch()
-        batch.bytes = bytes
+        batch.ownBytes = bytes
         batch.events = accepted.enumerated().map { number, event in
             EventRecord(
                 position: position &+ UInt64(number), receivedAt: receivedAt, offset: event.offset,

@@ -39,6 +39,7 @@ import Testing
               segment_size: 1MiB
               memory: 3MiB
               queue: 256KiB
+              reader_wait: 0s
               cursor_interval: 5s
             routing: { threads: 3 }
             routes:
@@ -90,7 +91,8 @@ import Testing
                 == .init(
                     directory: "/etc/penstock/state", sync: .interval(.milliseconds(200)), retainTime: .seconds(86_400),
                     retainSize: 1 << 30, whenFull: .drop_oldest, segmentSize: 1 << 20, memory: 3 << 20,
-                    givenQueue: 256 << 10, cursorInterval: .seconds(5)))
+                    givenQueue: 256 << 10, readerWait: .zero,
+                    cursorInterval: .seconds(5)))
         let route = try #require(configuration.routes.first)
         #expect(route.name == "all" && route.to == ["f", "h", "p"] && route.transforms.count == 1)
         #expect(route.rules.steps.map(\.text) == [#"{"set":{"routed":"w1"}}"#])

@@ -68,7 +68,7 @@ final class FakeLog: EventLog {
             batch.removeAll()
             guard next < state.end else { return false }
             batch.origins.append(Origin(source: "apps", uid: 7, gid: 7, pid: 7))
-            while next < state.end, batch.bytes.count < maximumBytes, batch.events.count < state.perRead {
+            while next < state.end, batch.ownBytes.count < maximumBytes, batch.events.count < state.perRead {
                 if state.missing.contains(next) {
                     next = state.missing.upperBound
                     continue
@@ -76,9 +76,9 @@ final class FakeLog: EventLog {
                 let text = Array("\(next)".utf8)
                 batch.events.append(
                     EventRecord(
-                        position: next, receivedAt: FakeLog.receivedAt(next), offset: UInt32(batch.bytes.count),
+                        position: next, receivedAt: FakeLog.receivedAt(next), offset: UInt32(batch.ownBytes.count),
                         length: UInt32(text.count), origin: 0, index: EventIndex(kind: .track)))
-                batch.bytes += text
+                batch.ownBytes += text
                 next += 1
             }
             batch.next = next
@@ -146,7 +146,7 @@ final class FakeRouter: EventRouter, @unchecked Sendable {
         guard case .filtered = verdict else {
             // A rejected event leaves half of its output behind, as a failed rendering does.
             let start = output.payload.count
-            output.payload += batch.bytes[event.range]
+            output.payload += batch.text(of: event)
             while output.payload.count < start + size { output.payload.append(UInt8(ascii: " ")) }
             guard verdict == .routed else { return verdict }
             output.events.append(

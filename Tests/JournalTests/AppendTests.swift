@@ -16,7 +16,7 @@ import Testing
         var batch = EventBatch()
         #expect(try reader.read(into: &batch, maximumBytes: 1 << 20))
         #expect(batch.events.map(\.position) == Array(0..<50))
-        #expect(batch.events.map { String(decoding: batch.bytes[$0.range], as: UTF8.self) } == texts)
+        #expect(batch.events.map { String(decoding: batch.text(of: $0), as: UTF8.self) } == texts)
         #expect(batch.next == 50)
         #expect(batch.origins == [app])
         let first = try #require(batch.events.first)
@@ -163,7 +163,7 @@ import Testing
             #expect(try reader.read(into: &batch, maximumBytes: 1000))
             #expect(batch.events.map(\.position) == [UInt64(number)])
             // The read returns only the new batch.
-            #expect(batch.bytes.count < 700)
+            #expect(batch.ownBytes.count < 700)
         }
         #expect(rig.segmentNames.count > 3)
         journal.stop()
@@ -201,7 +201,7 @@ import Testing
                 #expect(record.position == position)
                 position += 1
                 let producer = Int(batch.origins[Int(record.origin)].pid)
-                #expect(String(decoding: batch.bytes[record.range], as: UTF8.self) == event(next[producer], size: 200))
+                #expect(String(decoding: batch.text(of: record), as: UTF8.self) == event(next[producer], size: 200))
                 next[producer] += 1
             }
         }

@@ -196,7 +196,7 @@ func readAll(
     var found: [(position: UInt64, json: String)] = []
     while try reader.read(into: &batch, maximumBytes: maximumBytes) {
         for event in batch.events {
-            found.append((event.position, String(decoding: batch.bytes[event.range], as: UTF8.self)))
+            found.append((event.position, String(decoding: batch.text(of: event), as: UTF8.self)))
         }
     }
     return found

@@ -58,23 +58,4 @@ import Testing
         #expect(Array(written.prefix(batch.count)) == batch)
         #expect(written.suffix(128).allSatisfy { $0 == 83 })
     }
-
-    @Test func `recent commits are read from memory until newer ones replace them`() throws {
-        let segment = Segment(firstPosition: 0, path: "/j/x.seg", fileSize: 1 << 20, readable: 0, end: 0, sealed: false)
-        let recent = RecentCommits(bytes: 20_000, smallCommit: 10_000)
-        var offset = 0
-        var ends: [Int] = []
-        for number in 0..<10 {
-            let buffer = commit(5000, UInt8(65 + number), at: offset)
-            recent.add(buffer, 0..<buffer.count, segment: segment, offset: offset)
-            offset += buffer.count
-            ends.append(offset)
-        }
-        var bytes: [UInt8] = []
-        #expect(recent.read(100, segment: segment, at: 0, appendingTo: &bytes) == 0)
-        let last = recent.read(1 << 20, segment: segment, at: ends[8] + 200, appendingTo: &bytes)
-        #expect(last == ends[9] - ends[8] - 200)
-        #expect(bytes.prefix(4000).allSatisfy { $0 == 74 })
-        #expect(recent.read(1, segment: segment, at: ends[9], appendingTo: &bytes) == 0)
-    }
 }

@@ -21,7 +21,7 @@ import Testing
                 for event in batch.events {
                     positions.append(event.position)
                     #expect(
-                        String(decoding: batch.bytes[event.range], as: UTF8.self).contains("\"n\":\"\(event.position)-")
+                        String(decoding: batch.text(of: event), as: UTF8.self).contains("\"n\":\"\(event.position)-")
                     )
                 }
             }

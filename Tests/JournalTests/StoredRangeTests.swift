@@ -11,7 +11,7 @@ import Testing
         while try reader.read(into: &batch, maximumBytes: bytes) {
             for event in batch.events {
                 positions.append(event.position)
-                let json = String(decoding: batch.bytes[event.range], as: UTF8.self)
+                let json = String(decoding: batch.text(of: event), as: UTF8.self)
                 #expect(json.contains("\"n\":\"\(event.position)-"))
                 #expect(batch.origin(of: event)?.source == app.source)
             }

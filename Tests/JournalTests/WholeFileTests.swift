@@ -86,7 +86,7 @@ import damage
         var positions: Set<UInt64> = []
         while try reader.read(into: &batch, maximumBytes: 64 << 10) {
             for event in batch.events {
-                #expect(Array(batch.bytes[event.range]) == ledger.events[Int(event.position)])
+                #expect(batch.text(of: event) == ledger.events[Int(event.position)])
                 #expect(positions.insert(event.position).inserted)
             }
         }

@@ -33,7 +33,7 @@ struct SampleEvent {
 
         let before = Array("something else ".utf8)
         var batch = EventBatch()
-        batch.bytes = before + bytes + Array(" more".utf8)
+        batch.ownBytes = before + bytes + Array(" more".utf8)
         record = EventRecord(
             position: position, receivedAt: 0, offset: UInt32(before.count), length: UInt32(bytes.count), origin: 0,
             index: index)

@@ -59,7 +59,7 @@ extension World {
         do throws(JournalError) {
             while trace.violation == nil, try reader.read(into: &batch, maximumBytes: 1 << 20) {
                 for event in batch.events {
-                    guard verify(batch.bytes[event.range], at: event.position, by: "the audit") != nil else {
+                    guard verify(batch.text(of: event)[...], at: event.position, by: "the audit") != nil else {
                         return found
                     }
                     found[Int(event.position)] = true

@@ -178,7 +178,7 @@ extension World {
                     return trace.violated("a reader got \(event.position) after \(next)")
                 }
                 passed(next..<event.position)
-                _ = verify(batch.bytes[event.range], at: event.position, by: "a reader")
+                _ = verify(batch.text(of: event)[...], at: event.position, by: "a reader")
                 next = event.position + 1
             }
         }

@@ -207,7 +207,7 @@ final class SimulatedRouter: EventRouter {
     }
 
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
-        let json = batch.bytes[event.range]
+        let json = batch.text(of: event)[...]
         let isLost = isOfLetters && world.ledger.number(of: json) != world.ledger[event.position].event
         guard
             let number = isLost

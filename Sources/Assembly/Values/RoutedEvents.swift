@@ -53,8 +53,8 @@ package final class RoutedEvents: EventRouter {
         var hasher = Hasher()
         hasher.combine(isUser)
         if id.length > 0 {
-            let start = event.range.lowerBound + id.range.lowerBound
-            for byte in batch.bytes[start..<start + id.range.count] { hasher.combine(byte) }
+            let json = batch.json(of: event)
+            for place in id.range { hasher.combine(json[place]) }
         }
         return UInt64(bitPattern: Int64(hasher.finalize()))
     }

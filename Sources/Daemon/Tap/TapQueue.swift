@@ -28,7 +28,7 @@ struct TapItem: Sendable {
     fileprivate var cost: Int {
         switch content {
         case .routed(let run, let batch):
-            run.output.capacity + run.decisions.count * MemoryLayout<RoutedRun.Decision>.stride + batch.bytes.capacity
+            run.output.capacity + run.decisions.count * MemoryLayout<RoutedRun.Decision>.stride + batch.memorySize
                 + batch.events.count * MemoryLayout<EventRecord>.stride
         case .sent(let batch, _):
             batch.payload.capacity + batch.events.count * MemoryLayout<OutboundEvent>.stride

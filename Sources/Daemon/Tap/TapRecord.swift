@@ -32,7 +32,7 @@ struct TapRecord {
                     contentsOf: #"{"uid":\#(origin.uid),"gid":\#(origin.gid),"pid":\#(origin.pid)}"#.utf8)
             }
         }
-        return record.ended(batch.bytes[event.range], hiding: [])
+        return record.ended(batch.text(of: event)[...], hiding: [])
     }
 
     /// - Parameter output: what the destination gets; nil: it does not get the event.
@@ -49,7 +49,7 @@ struct TapRecord {
         case .filtered(let reason): record.add("filtered", reason, "", [])
         case .rejected(let reason): record.add("rejected", reason, "", [])
         }
-        return record.ended(output ?? batch.bytes[event.range], hiding: output == nil ? [] : item.secrets)
+        return record.ended(output ?? batch.text(of: event)[...], hiding: output == nil ? [] : item.secrets)
     }
 
     static func sent(

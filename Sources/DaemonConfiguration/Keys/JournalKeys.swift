@@ -33,6 +33,10 @@ extension Section where Target == ConfigurationDraft {
             default: "an eighth of memory, from 256KiB to 2MiB",
             "the maximum size of one write; at most a quarter of memory"),
         Field(
+            "reader_wait", \.journal.readerWait, .duration(.zero...(.seconds(1))),
+            "under full load, how long a write waits at most for destinations that keep up, so that they still find the"
+                + " next events in memory; a destination that takes longer reads from the disk until it has caught up"),
+        Field(
             "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),
             "how often the destinations' cursors are made durable; after a kill, only the events in flight are sent to"
                 + " HTTP destinations again"),

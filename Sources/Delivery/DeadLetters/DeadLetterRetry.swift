@@ -34,10 +34,10 @@ final class RetryLog: EventLog {
                 EventRecord(
                     position: letter.position, receivedAt: letter.receivedAt,
                     firstReceivedAt: letter.firstReceivedAt,
-                    offset: UInt32(clamping: batch.bytes.count), length: UInt32(clamping: letter.event.count),
+                    offset: UInt32(clamping: batch.ownBytes.count), length: UInt32(clamping: letter.event.count),
                     origin: UInt32(clamping: batch.origins.count), index: letter.index))
             batch.origins.append(letter.origin ?? unknown)
-            batch.bytes += letter.event
+            batch.ownBytes += letter.event
         }
         start = letters.first?.position ?? 0
         end = letters.last.map { $0.position &+ 1 } ?? 0

@@ -97,7 +97,7 @@ struct OriginalEvents {
         guard let event = try event(at: letter.position) else { return }
         letter.receivedAt = event.receivedAt
         letter.firstReceivedAt = event.firstReceivedAt
-        letter.event = Array(batch.bytes[event.range])
+        letter.event = batch.text(of: event)
         letter.index = event.index
         letter.origin = batch.origin(of: event)
     }
@@ -106,7 +106,7 @@ struct OriginalEvents {
     mutating func fillOrigin(_ letter: inout DeadLetter) throws {
         // After a power cut, another event may have the position (`sync: never`).
         guard letter.origin == nil, let event = try event(at: letter.position),
-            batch.bytes[event.range].elementsEqual(letter.event)
+            batch.text(of: event) == letter.event
         else { return }
         letter.firstReceivedAt = event.firstReceivedAt
         letter.origin = batch.origin(of: event)

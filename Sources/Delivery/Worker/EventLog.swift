@@ -17,6 +17,15 @@ package protocol EventReader: AnyObject {
     /// - Throws: when the journal can't be read (EIO, EMFILE …). No event is skipped, and the next call tries again.
     ///   Damage is not an error: the reader continues after it, and the positions in `batch.events` show the gap.
     func read(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool
+    /// The same, but the events may lie in the log's memory. The log may wait for a reader that uses this, so: use the
+    /// batch at once and remove its contents, or keep them (`EventBatch.keep`).
+    func borrow(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool
+}
+
+extension EventReader {
+    package func borrow(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
+        try read(into: &batch, maximumBytes: maximumBytes)
+    }
 }
 
 /// A destination's progress, as it is kept across restarts.

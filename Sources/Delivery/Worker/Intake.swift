@@ -61,7 +61,11 @@ struct Intake {
     mutating func advance(
         _ now: Instant, _ bound: TurnBound, refused: (DeadLetter) -> Void, wallClock: () -> Int64
     ) throws -> Bool {
-        guard builder.sealed == nil, !bound.isInterrupted else { return false }
+        guard builder.sealed == nil, !bound.isInterrupted else {
+            // A destination that waits for its service may do so for long.
+            inbound.keep()
+            return false
+        }
         var warmupBound: TurnBound? = bound
         if try warmup?.advance(maximumBytes: Self.readSize, &warmupBound) == true { return true }
         warmup = nil
@@ -98,7 +102,7 @@ struct Intake {
         var isComplete = false
         // A read that failed halfway is repeated from its beginning.
         defer { if !isComplete { inbound.removeAll() } }
-        guard try reader.read(into: &inbound, maximumBytes: Self.readSize) else {
+        guard try reader.borrow(into: &inbound, maximumBytes: Self.readSize) else {
             isExhausted = true
             // Damage after the last event may have been passed over.
             position = max(position, inbound.next)
@@ -119,6 +123,7 @@ struct Intake {
         // While nobody watches, this is the only cost of the tap.
         var watched = tap?.watchesRouting == true ? RoutedRun() : nil
         defer { if let watched, !watched.decisions.isEmpty { tap?.take(watched, of: inbound) } }
+        if watched != nil { inbound.keep() }
         while next < count, builder.sealed == nil, refusals < Self.refusedLimit {
             let event = inbound.events[next]
             if isSettled(event.position) {
@@ -150,7 +155,11 @@ struct Intake {
             }
             if bound.isOver(mayTakeLong: mayTakeLong) { break }
         }
-        if next == count { position = max(position, inbound.next) }
+        guard next == count else { return }
+        position = max(position, inbound.next)
+        // A batch may be borrowed: nothing is kept for longer than it is needed.
+        inbound.removeAll()
+        next = 0
     }
 
     @inline(__always)
@@ -177,7 +186,7 @@ struct Intake {
         let origin = Int(event.origin)
         return DeadLetter(
             position: event.position, receivedAt: event.receivedAt, firstReceivedAt: event.firstReceivedAt,
-            event: Array(inbound.bytes[event.range]), index: event.index,
+            event: inbound.text(of: event), index: event.index,
             origin: inbound.origins.indices.contains(origin) ? inbound.origins[origin] : nil,
             reason: reason, answer: "", attempts: 0, refusedAt: time)
     }

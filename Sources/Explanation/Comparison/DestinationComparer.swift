@@ -72,7 +72,7 @@ final class DestinationComparer {
             if fits { sampleBytes -= size }
             return ComparisonSample(
                 position: event.position, receivedAt: event.receivedAt,
-                event: fits ? Array(batch.bytes[event.range]) : [],
+                event: fits ? batch.text(of: event) : [],
                 old: .init(outcome: before, output: fits ? old.output : OutboundBatch()),
                 new: .init(outcome: after, output: fits ? new.output : OutboundBatch()))
         }

@@ -42,11 +42,17 @@ package final class JournalReader {
         seed = context.seed(0)
     }
 
+    deinit { recent.leave(ObjectIdentifier(self)) }
+
     /// Replaces the batch's contents with the next events: about `maximumBytes` at most, and more only to complete a
     /// batch (256 KiB, or one larger event).
+    /// - Parameter borrows: the events may stay in the journal's memory until the batch is read into again or kept
+    ///   (`EventBatch.keep`), which must be soon; and under full load, commits wait a moment for this reader.
     /// - Returns: false if there is no durable event to read now.
     /// - Throws: when a file cannot be read. No event is skipped; the next call tries again.
-    package func read(into batch: inout EventBatch, maximumBytes: Int) throws(JournalError) -> Bool {
+    package func read(
+        into batch: inout EventBatch, maximumBytes: Int, borrows: Bool = false
+    ) throws(JournalError) -> Bool {
         batch.removeAll()
         batch.next = position
         do throws(SystemError) {
@@ -62,7 +68,7 @@ package final class JournalReader {
                     leave(for: next)
                     continue
                 }
-                try fill(&batch, file, limit: limit, end: end, maximumBytes: maximumBytes)
+                try fill(&batch, file, limit: limit, end: end, maximumBytes: maximumBytes, borrows: borrows)
                 batch.next = position
                 if !batch.events.isEmpty { return true }
                 // A batch of another kind, or damage.
@@ -171,10 +177,11 @@ package final class JournalReader {
 
     /// Reads bytes of the segment and decodes the whole batches in them.
     private func fill(
-        _ batch: inout EventBatch, _ file: any DiskFile, limit: Int, end: UInt64, maximumBytes: Int
+        _ batch: inout EventBatch, _ file: any DiskFile, limit: Int, end: UInt64, maximumBytes: Int, borrows: Bool
     ) throws(SystemError) {
         let wanted = min(max(maximumBytes, BatchHeader.size), Self.largestRead, limit - offset)
-        var got = try take(wanted, file, at: offset, appendingTo: &batch.bytes)
+        if readRecent(wanted, into: &batch, limit: limit, borrows: borrows) { return }
+        var got = try take(wanted, file, at: offset, appendingTo: &batch.ownBytes)
         var place = 0
         while place < got || got == 0 {
             if got - place < BatchHeader.size {
@@ -183,7 +190,7 @@ package final class JournalReader {
                 if place == 0, !looksAgain() { try passDamage(file, limit: limit, end: end) }
                 return
             }
-            guard let header = BatchHeader(batch.bytes.span.raw, at: place, seed.at(offset)),
+            guard let header = BatchHeader(batch.ownBytes.span.raw, at: place, seed.at(offset)),
                 header.totalSize <= limit - offset
             else {
                 if batch.events.isEmpty, !looksAgain() { try passDamage(file, limit: limit, end: end) }
@@ -192,9 +199,9 @@ package final class JournalReader {
             let missing = place + header.totalSize - got
             if missing > 0 {
                 // Read the rest of the last batch now, instead of all of it with the next read.
-                got += try take(missing, file, at: offset + header.totalSize - missing, appendingTo: &batch.bytes)
+                got += try take(missing, file, at: offset + header.totalSize - missing, appendingTo: &batch.ownBytes)
             }
-            guard header.payloadIsIntact(in: batch.bytes.span.raw, headerAt: place, seed.at(offset)),
+            guard header.payloadIsIntact(in: batch.ownBytes.span.raw, headerAt: place, seed.at(offset)),
                 decode(header, at: place, into: &batch)
             else {
                 if batch.events.isEmpty, !looksAgain() { passBatch(header, file) }
@@ -207,18 +214,37 @@ package final class JournalReader {
         }
     }
 
-    /// Reads bytes of the segment, from memory if they are there. A read from memory can return fewer bytes; it ends at
-    /// the end of a commit.
+    /// Decodes whole batches in the memory of the recent commits. This process built them, so only what lies on the disk
+    /// is compared with its checksum.
+    /// - Parameter wanted: bytes.
+    /// - Returns: false if the next batch is not there.
+    private func readRecent(_ wanted: Int, into batch: inout EventBatch, limit: Int, borrows: Bool) -> Bool {
+        let reader = borrows ? ObjectIdentifier(self) : nil
+        guard let segment, let commit = recent.lend(segment, at: offset, to: reader) else { return false }
+        let bytes = unsafe commit.bytes
+        let readable = min(bytes.count, limit - offset)
+        var place = 0
+        while place < min(wanted, readable) {
+            guard let header = BatchHeader(unsafe bytes.span.raw, at: place, seed.at(offset)),
+                header.totalSize <= readable - place,
+                decode(header, unsafe bytes.span.raw, at: place, &batch.events, &batch.origins)
+            else { break }
+            offset += header.totalSize
+            place += header.totalSize
+            position = max(position, header.endPosition)
+        }
+        guard place > 0 else { return false }
+        if let reader, place == bytes.count { recent.finish(commit, by: reader) }
+        ahead = nil
+        unsafe batch.borrow(UnsafeBufferPointer(rebasing: bytes[..<place]), from: commit)
+        if !borrows || commit.isScarce { batch.keep() }
+        return true
+    }
+
+    /// Reads bytes of the segment.
     private func take(
         _ count: Int, _ file: any DiskFile, at offset: Int, appendingTo bytes: inout [UInt8]
     ) throws(SystemError) -> Int {
-        if let segment {
-            let got = recent.read(count, segment: segment, at: offset, appendingTo: &bytes)
-            if got > 0 {
-                ahead = nil
-                return got
-            }
-        }
         let got = cached?.readCached(count, at: offset, appendingTo: &bytes) ?? 0
         // Where nothing is in the page cache, the rest of the segment mostly is not either, and looking costs time. Not
         // in the middle of a batch, whose beginning may have come from there (`looksAgain`).
@@ -239,11 +265,10 @@ package final class JournalReader {
 
     /// - Returns: false if the payload is invalid, although its checksum matches.
     private func decode(_ header: BatchHeader, at start: Int, into batch: inout EventBatch) -> Bool {
-        guard header.kind == BatchHeader.Kind.events else { return true }
         // Take the arrays out of the batch while its bytes are borrowed: accesses to both must not overlap.
         var events = exchange(&batch.events, with: [])
         var origins = exchange(&batch.origins, with: [])
-        let isWhole = decode(header, batch.bytes.span.raw, at: start, &events, &origins)
+        let isWhole = decode(header, batch.ownBytes.span.raw, at: start, &events, &origins)
         batch.events = events
         batch.origins = origins
         return isWhole
@@ -252,6 +277,7 @@ package final class JournalReader {
     private func decode(
         _ header: BatchHeader, _ bytes: RawSpan, at start: Int, _ events: inout [EventRecord], _ origins: inout [Origin]
     ) -> Bool {
+        guard header.kind == BatchHeader.Kind.events else { return true }
         let begin = start + BatchHeader.size
         let end = begin + Int(header.payloadLength)
         let times = ReceiveTimes(header, bytes.extracting(begin..<end), at: begin)

@@ -93,7 +93,7 @@ package struct StoredEvents: Sendable {
 
     private static func batch(of event: EventRecord, in batch: borrowing EventBatch) -> EventBatch {
         var single = EventBatch()
-        single.bytes = Array(batch.bytes[event.range])
+        single.ownBytes = batch.text(of: event)
         single.origins = batch.origins
         single.next = event.position &+ 1
         var event = event
@@ -148,14 +148,14 @@ package struct StoredEvents: Sendable {
 
     private static func decode(_ header: BatchHeader, _ payload: RawSpan) -> EventBatch {
         var batch = EventBatch()
-        batch.bytes = payload.array(0..<payload.byteCount)
+        batch.ownBytes = payload.array(0..<payload.byteCount)
         batch.next = header.endPosition
         let name = Int(header.sourceLength)
         guard name.paddedTo8 <= payload.byteCount else { return batch }
         let times = ReceiveTimes(header, payload)
         batch.origins = [
             Origin(
-                source: String(decoding: batch.bytes[..<name], as: UTF8.self), uid: header.uid, gid: header.gid,
+                source: String(decoding: batch.ownBytes[..<name], as: UTF8.self), uid: header.uid, gid: header.gid,
                 pid: header.pid, host: times.host)
         ]
         var place = name.paddedTo8

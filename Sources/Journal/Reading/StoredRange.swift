@@ -87,7 +87,7 @@ package final class StoredRange {
     package func read(into batch: inout EventBatch, maximumBytes: Int) throws(JournalError) -> Bool {
         batch.removeAll()
         do throws(SystemError) {
-            while !isOver, batch.bytes.count < maximumBytes {
+            while !isOver, batch.ownBytes.count < maximumBytes {
                 guard try open() else { break }
                 try step(&batch)
             }
@@ -148,11 +148,11 @@ package final class StoredRange {
     private func add(_ header: BatchHeader, _ payload: RawSpan, to batch: inout EventBatch) {
         let name = Int(header.sourceLength)
         guard name.paddedTo8 <= payload.byteCount else { return }
-        let start = batch.bytes.count
-        batch.bytes += payload.array(0..<payload.byteCount)
+        let start = batch.ownBytes.count
+        batch.ownBytes += payload.array(0..<payload.byteCount)
         let times = ReceiveTimes(header, payload)
         let origin = Origin(
-            source: String(decoding: batch.bytes[start..<start + name], as: UTF8.self), uid: header.uid,
+            source: String(decoding: batch.ownBytes[start..<start + name], as: UTF8.self), uid: header.uid,
             gid: header.gid, pid: header.pid, host: times.host)
         if batch.origins.last != origin { batch.origins.append(origin) }
         batch.next = header.endPosition

@@ -35,7 +35,7 @@ final class AppendQueue: Sendable {
     private let state: Mutex<State>
     private let clock: any Clock
     /// Bytes of a buffer.
-    private let capacity: Int
+    let capacity: Int
     /// How many buffers may hold events that wait.
     private let waiting: Int
     /// How many may exist, unless readers still use more.
@@ -53,7 +53,7 @@ final class AppendQueue: Sendable {
     ) {
         capacity = options.queueBytes.paddedTo8
         waiting = options.waitingCommits
-        most = options.commits
+        most = options.commits + options.lentBytes / options.queueBytes
         limits = BatchLimits(segmentSize: options.segmentSize)
         self.clock = clock
         self.bell = bell
@@ -234,6 +234,8 @@ final class AppendQueue: Sendable {
         }
     }
 
+    /// The size of the next commit, as things stand.
+    var nextCommit: Int { state.withLock { $0.full.first?.count ?? $0.front.count } }
     var next: UInt64 { state.withLock { $0.next } }
     /// How many buffers exist.
     var buffers: Int { state.withLock { $0.made } }

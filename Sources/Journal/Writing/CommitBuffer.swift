@@ -3,7 +3,7 @@ import Platform
 
 /// Memory in which batches are built exactly as they will lie in the segment. It has one owner at a time: the append
 /// queue's lock while the queue has it, then the writer.
-@safe final class CommitBuffer: @unchecked Sendable {
+@safe final class CommitBuffer: CommitMemory, @unchecked Sendable {
     /// One batch in the buffer.
     struct Mark {
         var header: BatchHeader
@@ -232,9 +232,15 @@ import Platform
     }
 
     /// Lends a range of the bytes.
-    func withBytes<Failure: Error>(_ range: Range<Int>, _ body: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) {
+    func withBytes<Result, Failure: Error>(
+        _ range: Range<Int>, _ body: (Span<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        try body(unsafe bytes(range).span)
+    }
+
+    func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "outside of what was appended")
         let start = unsafe UnsafePointer((memory + range.lowerBound).assumingMemoryBound(to: UInt8.self))
-        try body(unsafe Span(_unsafeStart: start, count: range.count))
+        return unsafe UnsafeBufferPointer(start: start, count: range.count)
     }
 }

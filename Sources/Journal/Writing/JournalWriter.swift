@@ -47,6 +47,9 @@ final class JournalWriter: @unchecked Sendable {
     /// The maximum of bytes of a batch of live cursors.
     private static let cursorBytes = 4 << 10
 
+    /// A reader further behind gets no time of the others.
+    private static let keepingUp = Duration.milliseconds(100)
+
     private var current: Current?
     /// Taken from the queue and not committed yet.
     private var buffer: CommitBuffer?
@@ -59,6 +62,8 @@ final class JournalWriter: @unchecked Sendable {
     private var failures = 0
     /// While the disk fails: no attempt before this time.
     private var nextAttempt: Instant?
+    /// While it waits for readers: until when at most.
+    private var pausesUntil: Instant?
     private var lastSync: Instant
     /// Of `JournalTimings.commits`.
     private var commitTimes: Histogram.Recorder?
@@ -93,6 +98,7 @@ final class JournalWriter: @unchecked Sendable {
     /// When `step` must be called again if the doorbell does not ring; nil if only the doorbell needs another call.
     var deadline: Instant? {
         if let nextAttempt { return nextAttempt }
+        if let pausesUntil { return pausesUntil }
         guard current?.hasUnsynced == true else { return nil }
         return switch context.options.sync {
         case .interval(let interval): lastSync + interval
@@ -102,9 +108,25 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    func step() -> Outcome {
+    /// While the load is so high that a reader would lose its place in memory, it gets a moment: events that are read
+    /// from memory cost all others less. A reader that does not use it reads from the disk from then on.
+    private func waitsForReaders() -> Bool {
+        let count = queue.nextCommit
+        let now = context.clock.now()
+        guard count > 0, recent.wouldLap(adding: count, capacity: queue.capacity, now: now, lag: Self.keepingUp) else {
+            pausesUntil = nil
+            return false
+        }
+        let end = pausesUntil ?? now + context.options.readerWait
+        pausesUntil = now < end ? end : nil
+        return now < end
+    }
+
+    /// - Parameter mayPause: false: no commit waits for readers.
+    func step(mayPause: Bool = true) -> Outcome {
         giveBackUnused()
         if buffer == nil {
+            if mayPause, waitsForReaders() { return .idle }
             buffer = queue.take()
             mark = 0
             committed = 0
@@ -223,7 +245,7 @@ final class JournalWriter: @unchecked Sendable {
         }
         let range = start..<buffer.marks[last - 1].end
         try current?.file.append(buffer, range)
-        recent.add(buffer, range, segment: segment, offset: place)
+        recent.add(buffer, range, segment: segment, offset: place, now: context.clock.now())
         current?.end = buffer.marks[last - 1].header.endPosition
         current?.hasUnsynced = true
         mark = last

@@ -3,96 +3,263 @@ import Platform
 import Synchronization
 
 /// The latest commits, in memory. A destination that keeps up reads them here, so its events are never read from the
-/// disk. Any thread. The lock is held for a look-up only, because a piece in use keeps its buffer alive.
+/// disk; and it borrows them, so they are not copied. Any thread. The lock is held for a look-up only.
 final class RecentCommits: Sendable {
-    private enum Memory {
-        /// A copy of a small commit, so that its large buffer can be reused at once.
-        case copy([UInt8])
-        case buffer(CommitBuffer, start: Int)
-    }
-
     /// The whole batches of one write, as they lie in a segment.
     private struct Piece {
+        /// Pieces are numbered in their order.
+        var number: UInt64
         var segment: Segment
         var offset: Int
         var count: Int
-        var memory: Memory
-        /// The bytes of memory that the piece takes: a buffer as a whole.
-        var cost: Int {
-            switch memory {
-            case .copy(let bytes): bytes.capacity
-            case .buffer(let buffer, _): buffer.capacity
-            }
-        }
+        var memory: any CommitMemory
+        /// Where the batches begin in it.
+        var start: Int
+        var addedAt: Instant
+        /// The number of loans.
+        var loans = 0
+        var isEvicted = false
+        /// The bytes of memory that become free with the piece.
+        var cost: Int
     }
 
     private struct State {
-        /// Oldest first.
+        /// Oldest first; evicted pieces that are lent come before all others.
         var pieces: [Piece] = []
-        /// The bytes of memory that all pieces take.
+        /// How many of them are evicted.
+        var evicted = 0
+        /// The bytes of memory that the others take.
         var bytes = 0
-        /// The memory of the last evicted piece, reused for the next copy: a steady stream of commits allocates
-        /// nothing.
-        var unused: [UInt8] = []
+        /// Those that lent pieces take.
+        var lentBytes = 0
+        /// The number of the next piece.
+        var next: UInt64 = 0
+        /// By reader that reads here: the number of the piece that it reads next.
+        var near: [ObjectIdentifier: UInt64] = [:]
+        /// While the writer waits: until none of them reads a piece below this number.
+        var awaited: UInt64?
+        /// The memory of an evicted piece, reused for the next copy: a steady stream of commits allocates nothing.
+        var unused: CommitCopy?
+
+        mutating func remove(at index: Int) {
+            if let copy = pieces.remove(at: index).memory as? CommitCopy { unused = copy }
+        }
+
+        /// Whether the writer waits for readers that have gone on by now.
+        mutating func hasRoomAgain() -> Bool {
+            guard let number = awaited, !near.values.contains(where: { $0 < number }) else { return false }
+            awaited = nil
+            return true
+        }
+
+        /// Evicts the oldest piece. One that is lent is kept until it is returned.
+        mutating func evict() {
+            let number = pieces[evicted].number
+            if near.values.contains(where: { $0 <= number }) { near = near.filter { $0.value > number } }
+            bytes -= pieces[evicted].cost
+            if pieces[evicted].loans == 0 { return remove(at: evicted) }
+            pieces[evicted].isEvicted = true
+            evicted += 1
+        }
     }
 
     private let byteLimit: Int
+    private let lentLimit: Int
     private let smallCommit: Int
     private let pieceLimit: Int
+    private let onRoom: @Sendable () -> Void
     private let state = Mutex(State())
 
     /// - Parameters:
     ///   - bytes: the limit for all pieces together; the latest piece is kept even above it.
-    ///   - smallCommit: a commit of up to this many bytes is copied.
+    ///   - lent: the limit for the pieces that are lent: they stay for as long as readers use them.
+    ///   - smallCommit: a commit of up to this many bytes is copied, so that its large buffer can be reused at once.
     ///   - pieces: the maximum number of pieces.
-    init(bytes: Int, smallCommit: Int, pieces: Int = 256) {
+    ///   - onRoom: the readers for which the writer waits have gone on (`wouldLap`).
+    init(
+        bytes: Int, lent: Int, smallCommit: Int, pieces: Int = 256, onRoom: @escaping @Sendable () -> Void = {}
+    ) {
+        self.onRoom = onRoom
         pieceLimit = pieces
         byteLimit = bytes
+        lentLimit = lent
         self.smallCommit = smallCommit
     }
 
     /// Adds a commit and evicts the oldest pieces above the limits.
     /// - Parameters:
-    ///   - range: in the buffer.
+    ///   - range: in the buffer. Its bytes must not change any more.
     ///   - offset: in the segment's file.
-    func add(_ buffer: CommitBuffer, _ range: Range<Int>, segment: Segment, offset: Int) {
-        var memory = Memory.buffer(buffer, start: range.lowerBound)
-        if range.count <= smallCommit {
-            var copy = state.withLock { exchange(&$0.unused, with: []) }
-            // A copy with much more memory than it needs would take memory from other pieces.
-            if copy.capacity > 4 * max(range.count, 4096) { copy = [] }
-            copy.removeAll(keepingCapacity: true)
-            buffer.withBytes(range) { copy.append(contentsOf: $0) }
-            memory = .copy(copy)
-        }
-        let piece = Piece(segment: segment, offset: offset, count: range.count, memory: memory)
+    func add(_ buffer: CommitBuffer, _ range: Range<Int>, segment: Segment, offset: Int, now: Instant) {
+        let isSmall = buffer.count <= smallCommit
+        let memory: any CommitMemory = isSmall ? copy(buffer, range) : buffer
+        let start = isSmall ? 0 : range.lowerBound
         state.withLock { state in
-            state.pieces.append(piece)
-            state.bytes += piece.cost
-            while state.pieces.count > 1, state.bytes > byteLimit || state.pieces.count > pieceLimit {
-                let oldest = state.pieces.removeFirst()
-                state.bytes -= oldest.cost
-                if case .copy(let bytes) = oldest.memory { state.unused = bytes }
+            // A commit that goes on in the next segment has two pieces in one buffer.
+            if let last = state.pieces.last, last.memory === memory, !last.isEvicted {
+                state.bytes -= last.cost
+                if last.loans > 0 { state.lentBytes -= last.cost }
+                state.pieces[state.pieces.count - 1].cost = 0
             }
+            state.pieces.append(
+                Piece(
+                    number: state.next, segment: segment, offset: offset, count: range.count, memory: memory,
+                    start: start, addedAt: now, cost: memory.capacity))
+            state.next += 1
+            state.bytes += memory.capacity
+            while state.pieces.count - state.evicted > 1, isAbove(state.bytes, state.pieces.count) { state.evict() }
         }
     }
 
-    /// Appends up to `count` bytes of a segment from `offset` on.
-    /// - Returns: the number of bytes; 0 if they were evicted.
-    func read(_ count: Int, segment: Segment, at offset: Int, appendingTo bytes: inout [UInt8]) -> Int {
-        let piece = state.withLock { state in
+    private func isAbove(_ bytes: Int, _ pieces: Int) -> Bool { bytes > byteLimit || pieces > pieceLimit }
+
+    private func copy(_ buffer: CommitBuffer, _ range: Range<Int>) -> CommitCopy {
+        let unused = state.withLock { exchange(&$0.unused, with: nil) }
+        // Much more memory than needed would take it from other pieces.
+        let fits = unused.map { (range.count...4 * max(range.count, 4096)).contains($0.capacity) } ?? false
+        let copy = fits ? unused : nil
+        return buffer.withBytes(range) { bytes in
+            let copy = copy ?? CommitCopy(capacity: bytes.count)
+            copy.fill(with: bytes)
+            return copy
+        }
+    }
+
+    /// Whether a reader that keeps up would have to read from the disk if a commit of this size were added now. If so,
+    /// `onRoom` is called once no reader would.
+    /// - Parameter lag: a reader that has not read a commit this long after it was added does not keep up.
+    func wouldLap(adding count: Int, capacity: Int, now: Instant, lag: Duration) -> Bool {
+        let cost = count > smallCommit ? capacity : count
+        return state.withLock { state in
+            state.awaited = nil
+            guard !state.near.isEmpty else { return false }
+            var (next, bytes) = (state.evicted, state.bytes + cost)
+            while next < state.pieces.count, isAbove(bytes, state.pieces.count + 1 - (next - state.evicted)) {
+                let piece = state.pieces[next]
+                if now - piece.addedAt < lag, state.near.values.contains(piece.number) {
+                    state.awaited = piece.number + 1
+                }
+                bytes -= piece.cost
+                next += 1
+            }
+            return state.awaited != nil
+        }
+    }
+
+    /// A reader reads elsewhere, or has ended.
+    func leave(_ reader: ObjectIdentifier) {
+        let isRoom = state.withLock { state in
+            state.near[reader] = nil
+            return state.hasRoomAgain()
+        }
+        if isRoom { onRoom() }
+    }
+
+    /// Lends the bytes of a segment from `offset` on, up to the end of their commit.
+    /// - Parameter reader: one that commits wait for (`wouldLap`); nil: another one.
+    /// - Returns: nil if they were evicted.
+    func lend(_ segment: Segment, at offset: Int, to reader: ObjectIdentifier?) -> LentCommit? {
+        let (lent, isRoom) = state.withLock { state -> (LentCommit?, Bool) in
             // From the newest one on: most readers keep up.
-            state.pieces.last { $0.segment === segment && $0.offset <= offset && offset < $0.offset + $0.count }
+            let found = state.pieces[state.evicted...].lastIndex {
+                $0.segment === segment && $0.offset <= offset && offset < $0.offset + $0.count
+            }
+            guard let found else {
+                if let reader { state.near[reader] = nil }
+                return (nil, state.hasRoomAgain())
+            }
+            if state.pieces[found].loans == 0 { state.lentBytes += state.pieces[found].cost }
+            state.pieces[found].loans += 1
+            let piece = state.pieces[found]
+            let skipped = offset - piece.offset
+            if let reader { state.near[reader] = piece.number }
+            let lent = LentCommit(
+                number: piece.number, memory: piece.memory, range: piece.start + skipped..<piece.start + piece.count,
+                isScarce: state.lentBytes > lentLimit, lender: self)
+            return (lent, state.hasRoomAgain())
         }
-        guard let piece else { return 0 }
-        let start = offset - piece.offset
-        let end = min(start + count, piece.count)
-        switch piece.memory {
-        case .copy(let copy):
-            bytes.append(contentsOf: copy.span.extracting(start..<end))
-        case .buffer(let buffer, let first):
-            buffer.withBytes(first + start..<first + end) { bytes.append(contentsOf: $0) }
+        if isRoom { onRoom() }
+        return lent
+    }
+
+    /// A reader has read a commit to its end, and needs the next one.
+    func finish(_ commit: LentCommit, by reader: ObjectIdentifier) {
+        let isRoom = state.withLock { state in
+            if state.near[reader] == commit.number { state.near[reader] = commit.number + 1 }
+            return state.hasRoomAgain()
         }
-        return end - start
+        if isRoom { onRoom() }
+    }
+
+    /// Ends one loan.
+    fileprivate func takeBack(_ number: UInt64) {
+        state.withLock { state in
+            guard let found = state.pieces.firstIndex(where: { $0.number == number }) else { return }
+            state.pieces[found].loans -= 1
+            guard state.pieces[found].loans == 0 else { return }
+            state.lentBytes -= state.pieces[found].cost
+            guard state.pieces[found].isEvicted else { return }
+            state.evicted -= 1
+            state.remove(at: found)
+        }
+    }
+}
+
+/// Memory with the batches of a commit. The bytes of a commit in the recent commits do not change.
+protocol CommitMemory: AnyObject, Sendable {
+    var capacity: Int { get }
+    /// Valid, and unchanged, while the recent commits or a loan refer to this object.
+    @unsafe func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8>
+}
+
+/// A loan of a commit's batches. It ends with this object.
+final class LentCommit: Sendable {
+    fileprivate let number: UInt64
+    private let memory: any CommitMemory
+    private let range: Range<Int>
+    private let lender: RecentCommits
+    /// So much is lent that a reader should copy what it does not use at once: the memory of the recent commits would
+    /// be that of slow readers.
+    let isScarce: Bool
+
+    fileprivate init(
+        number: UInt64, memory: any CommitMemory, range: Range<Int>, isScarce: Bool, lender: RecentCommits
+    ) {
+        self.number = number
+        self.memory = memory
+        self.range = range
+        self.isScarce = isScarce
+        self.lender = lender
+    }
+
+    deinit { lender.takeBack(number) }
+
+    @unsafe var bytes: UnsafeBufferPointer<UInt8> { unsafe memory.bytes(range) }
+}
+
+/// A copy of a small commit.
+@safe final class CommitCopy: CommitMemory, @unchecked Sendable {
+    let capacity: Int
+    private let memory: UnsafeMutablePointer<UInt8>
+
+    /// - Parameter capacity: bytes.
+    fileprivate init(capacity: Int) {
+        self.capacity = capacity
+        unsafe memory = .allocate(capacity: capacity)
+    }
+
+    deinit { unsafe memory.deallocate() }
+
+    /// Nobody else may refer to this object.
+    fileprivate func fill(with bytes: Span<UInt8>) {
+        precondition(bytes.count <= capacity, "the copy is larger than its memory")
+        unsafe bytes.withUnsafeBufferPointer { bytes in
+            if let start = bytes.baseAddress { unsafe memory.initialize(from: start, count: bytes.count) }
+        }
+    }
+
+    func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
+        precondition(range.lowerBound >= 0 && range.upperBound <= capacity, "outside of the copy")
+        return unsafe UnsafeBufferPointer(start: memory + range.lowerBound, count: range.count)
     }
 }

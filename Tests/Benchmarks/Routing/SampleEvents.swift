@@ -16,7 +16,7 @@ enum SampleEvents {
         _ = scanner.scan(lines.span, accepted: &scanned, refused: &refused)
         precondition(refused.isEmpty && scanned.count == count, "the sample events are valid")
         var batch = EventBatch()
-        batch.bytes = lines
+        batch.ownBytes = lines
         for (number, event) in scanned.enumerated() {
             batch.events.append(
                 EventRecord(

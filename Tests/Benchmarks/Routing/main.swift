@@ -69,9 +69,9 @@ enum Copying {
         guard size > 0 else { return }
         let batch = SampleEvents.batch
         for event in batch.events {
-            let start = min(Int(event.offset), max(0, batch.bytes.count - size))
+            let start = min(Int(event.offset), max(0, batch.ownBytes.count - size))
             output.append(
-                contentsOf: batch.bytes.span.extracting(start...).extracting(first: min(size, batch.bytes.count)))
+                contentsOf: batch.ownBytes.span.extracting(start...).extracting(first: min(size, batch.ownBytes.count)))
         }
     }
 }

@@ -176,7 +176,7 @@ package struct DamagedSegment: Sendable {
                 guard event.position == position, position < ledger.end else {
                     throw Finding("position \(event.position) was read instead of \(position)")
                 }
-                if batch.bytes[event.range] != ledger.events[Int(position)][...] {
+                if batch.text(of: event) != ledger.events[Int(position)] {
                     throw Finding("the event at position \(position) has changed")
                 }
                 position += 1

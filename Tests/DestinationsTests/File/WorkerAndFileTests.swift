@@ -30,9 +30,9 @@ struct WorkerAndFileTests {
                     batch.events.append(
                         EventRecord(
                             position: next, receivedAt: 1_769_860_800_000_000_000 + Int64(next) * 11_000_000_000,
-                            offset: UInt32(batch.bytes.count), length: UInt32(json.count), origin: 0,
+                            offset: UInt32(batch.ownBytes.count), length: UInt32(json.count), origin: 0,
                             index: EventIndex(kind: .track)))
-                    batch.bytes += json
+                    batch.ownBytes += json
                     next += 1
                 }
                 batch.next = next
@@ -49,7 +49,7 @@ struct WorkerAndFileTests {
             if event.position % 5 == 0 { return .filtered(reason: "no route") }
             if event.position % 7 == 0 { return .rejected(reason: "no number") }
             let start = output.payload.count
-            output.payload += batch.bytes[event.range]
+            output.payload += batch.text(of: event)
             output.events.append(
                 OutboundEvent(
                     position: event.position, receivedAt: event.receivedAt, kind: .track,

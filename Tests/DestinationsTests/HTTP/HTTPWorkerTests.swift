@@ -141,13 +141,13 @@ private struct CountingLog: EventLog {
             batch.removeAll()
             guard next < end else { return false }
             batch.origins.append(Origin(source: "apps", uid: 0, gid: 0, pid: 1))
-            while next < end && batch.bytes.count < maximumBytes {
+            while next < end && batch.ownBytes.count < maximumBytes {
                 let text = Array("\(next)".utf8)
                 batch.events.append(
                     EventRecord(
-                        position: next, receivedAt: 0, offset: UInt32(batch.bytes.count), length: UInt32(text.count),
+                        position: next, receivedAt: 0, offset: UInt32(batch.ownBytes.count), length: UInt32(text.count),
                         origin: 0, index: EventIndex(kind: .track)))
-                batch.bytes += text
+                batch.ownBytes += text
                 next += 1
             }
             batch.next = next
@@ -161,7 +161,7 @@ private final class PlainRouter: EventRouter {
         _ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch
     ) -> RouteVerdict {
         let start = output.payload.count
-        output.payload += batch.bytes[event.range]
+        output.payload += batch.text(of: event)
         output.events.append(
             OutboundEvent(
                 position: event.position, receivedAt: event.receivedAt, kind: .track,

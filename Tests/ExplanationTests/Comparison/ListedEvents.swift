@@ -49,9 +49,9 @@ final class ListedEvents: EventPieces {
         }
         batch.events.append(
             EventRecord(
-                position: UInt64(next), receivedAt: receivedAt, offset: UInt32(batch.bytes.count) + event.offset,
+                position: UInt64(next), receivedAt: receivedAt, offset: UInt32(batch.ownBytes.count) + event.offset,
                 length: event.length, origin: 0, index: event.index))
-        batch.bytes += line
+        batch.ownBytes += line
     }
 }
 
