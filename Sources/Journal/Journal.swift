@@ -48,11 +48,11 @@
 // Where the filesystem supports it, segments are written past the page cache, in whole blocks (SegmentFile). An event
 // is written once, and a destination that keeps up borrows it from the memory that it was written from (RecentCommits).
 // Under full load, a commit waits up to `reader_wait` for such a destination: once it has to read from the disk, it
-// seldom catches up before the load ends, and all are slower. Cached pages would cost more than the disk does: reading a
-// gigabyte through an empty page cache took ten times the CPU time of reading past it. A destination that lags therefore
-// reads past the page cache too, but first takes the pages that are already cached. It does so in sealed segments only:
-// a write past the page cache makes the kernel drop the cached page, but a page that is being read at that moment may
-// stay. Bytes from the page cache that look damaged are read again from the disk before the damage is reported.
+// seldom catches up before the load ends, and all are slower. Cached pages would cost more than the disk does: reading
+// a gigabyte through an empty page cache took ten times the CPU time of reading past it. A destination that lags
+// therefore reads past the page cache too, but first takes the pages that are already cached. It does so in sealed
+// segments only: a write past the page cache makes the kernel drop the cached page, but not always one that is being
+// read. Bytes from the page cache that look damaged are read again from the disk before the damage is reported.
 //
 // # Cursors
 //
@@ -159,10 +159,7 @@ package final class Journal: Sendable {
         self.lanes = LaneTable(found.lanes, segmentSize: context.options.segmentSize)
         let writerBell = Doorbell()
         self.writerBell = writerBell
-        recent = RecentCommits(
-            bytes: context.options.recentBytes, lent: context.options.lentBytes,
-            smallCommit: context.options.smallCommit,
-            pieces: max(256, 2 * context.options.commits), onRoom: { writerBell.ring() })
+        recent = RecentCommits(context.options, onRoom: { writerBell.ring() })
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
         queue = AppendQueue(
             options: context.options, clock: context.clock, next: found.next, lanes: lanes, room: room,

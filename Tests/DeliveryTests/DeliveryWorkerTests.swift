@@ -28,6 +28,20 @@ struct DeliveryWorkerTests {
         #expect(bench.destination.positions == [Array((own ?? 5)..<10)])
     }
 
+    @Test func `a worker that waits holds nothing of the journal's memory`() {
+        let bench = Bench(DeliveryPolicy(batchEvents: 4, inFlight: 2))
+        bench.destination.answer = nil
+        bench.log.append(100)
+        bench.turn()
+        #expect(bench.destination.positions == [[0, 1, 2, 3], [4, 5, 6, 7]])
+        #expect(bench.log.loans.load(ordering: .relaxed) == 0, "most events of the read are not routed yet")
+        bench.destination.answer = { _ in .all(.delivered) }
+        for _ in 0..<2 { bench.destination.settleFirst(.all(.delivered)) }
+        bench.run(for: .seconds(5))
+        #expect(bench.destination.positions.flatMap { $0 } == Array(0..<100))
+        #expect(bench.log.loans.load(ordering: .relaxed) == 0)
+    }
+
     @Test func `a worker with nothing to do asks for no turn`() {
         let bench = Bench()
         #expect(bench.turn() == nil)

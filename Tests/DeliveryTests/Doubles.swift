@@ -40,6 +40,8 @@ final class FakeLog: EventLog {
         var perRead = Int.max
     }
     let state = Mutex(State())
+    /// The number of batches whose memory is lent.
+    let loans = Atomic(0)
 
     var end: UInt64 { state.withLock { $0.end } }
     func append(_ count: UInt64) { state.withLock { $0.end += count } }
@@ -47,12 +49,38 @@ final class FakeLog: EventLog {
 
     static func receivedAt(_ position: UInt64) -> Int64 { 1_000 + Int64(position) }
 
+    /// Memory that is lent. It holds zeros after its end, so that a later use of it is noticed.
+    @safe private final class Loan: Sendable {
+        nonisolated(unsafe) let bytes: UnsafeMutableBufferPointer<UInt8>
+        private let log: FakeLog
+
+        init(_ text: [UInt8], of log: FakeLog) {
+            self.log = log
+            unsafe bytes = .allocate(capacity: text.count)
+            _ = unsafe bytes.initialize(fromContentsOf: text)
+            log.loans.add(1, ordering: .relaxed)
+        }
+
+        deinit {
+            unsafe bytes.update(repeating: 0)
+            unsafe bytes.deallocate()
+            log.loans.subtract(1, ordering: .relaxed)
+        }
+    }
+
     private final class Reader: EventReader {
         let log: FakeLog
         var next: UInt64
         init(log: FakeLog, next: UInt64) {
             self.log = log
             self.next = next
+        }
+
+        func borrow(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
+            guard try read(into: &batch, maximumBytes: maximumBytes) else { return false }
+            let loan = Loan(batch.ownBytes, of: log)
+            unsafe batch.borrow(UnsafeBufferPointer(loan.bytes), from: loan)
+            return true
         }
 
         func read(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {

@@ -136,6 +136,9 @@ final class Backfill {
         return worked ?? false
     }
 
+    /// As `Intake.keepUnrouted`.
+    func keepUnrouted() { intake?.keepUnrouted() }
+
     /// Moves the next batch into the window.
     /// - Returns: whether a batch waits there.
     func prepare(maximumInFlight: Int) -> Bool {

@@ -216,6 +216,10 @@ package final class DeliveryWorker: @unchecked Sendable {
             now = setting.clock.now()
             if now >= limit { break }
         }
+        if now < limit {
+            intake?.keepUnrouted()
+            for backfill in backfills { backfill.keepUnrouted() }
+        }
         noteSettled()
         noteProgress(now)
         if let unsavedSince, now - unsavedSince >= setting.policy.checkpointInterval { checkpoint(now) }

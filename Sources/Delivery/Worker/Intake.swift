@@ -61,19 +61,25 @@ struct Intake {
     mutating func advance(
         _ now: Instant, _ bound: TurnBound, refused: (DeadLetter) -> Void, wallClock: () -> Int64
     ) throws -> Bool {
-        guard builder.sealed == nil, !bound.isInterrupted else {
-            // A destination that waits for its service may do so for long.
-            inbound.keep()
-            return false
-        }
+        guard builder.sealed == nil, !bound.isInterrupted else { return false }
         var warmupBound: TurnBound? = bound
         if try warmup?.advance(maximumBytes: Self.readSize, &warmupBound) == true { return true }
         warmup = nil
         if next == inbound.events.count, try !read() { return false }
         route(now, bound, refused: refused, wallClock: wallClock)
-        isExhausted = next == inbound.events.count && log.end <= position
+        guard next == inbound.events.count else {
+            isExhausted = false
+            return true
+        }
+        isExhausted = log.end <= position
+        // A batch may be borrowed: nothing is kept for longer than it is needed.
+        inbound.removeAll()
+        next = 0
         return true
     }
+
+    /// Copies what is not routed yet out of the journal's memory. For a pause, which may be long.
+    mutating func keepUnrouted() { inbound.keep() }
 
     /// Frees the buffers of a busy period if the worker is idle.
     mutating func releaseMemory() {
@@ -155,11 +161,7 @@ struct Intake {
             }
             if bound.isOver(mayTakeLong: mayTakeLong) { break }
         }
-        guard next == count else { return }
-        position = max(position, inbound.next)
-        // A batch may be borrowed: nothing is kept for longer than it is needed.
-        inbound.removeAll()
-        next = 0
+        if next == count { position = max(position, inbound.next) }
     }
 
     @inline(__always)

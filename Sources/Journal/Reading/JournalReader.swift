@@ -214,8 +214,8 @@ package final class JournalReader {
         }
     }
 
-    /// Decodes whole batches in the memory of the recent commits. This process built them, so only what lies on the disk
-    /// is compared with its checksum.
+    /// Decodes whole batches in the memory of the recent commits. This process built them: checksums are for what lies
+    /// on the disk.
     /// - Parameter wanted: bytes.
     /// - Returns: false if the next batch is not there.
     private func readRecent(_ wanted: Int, into batch: inout EventBatch, limit: Int, borrows: Bool) -> Bool {

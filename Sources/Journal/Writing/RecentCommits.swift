@@ -76,14 +76,18 @@ final class RecentCommits: Sendable {
     ///   - smallCommit: a commit of up to this many bytes is copied, so that its large buffer can be reused at once.
     ///   - pieces: the maximum number of pieces.
     ///   - onRoom: the readers for which the writer waits have gone on (`wouldLap`).
-    init(
-        bytes: Int, lent: Int, smallCommit: Int, pieces: Int = 256, onRoom: @escaping @Sendable () -> Void = {}
-    ) {
+    init(bytes: Int, lent: Int, smallCommit: Int, pieces: Int = 256, onRoom: @escaping @Sendable () -> Void = {}) {
         self.onRoom = onRoom
         pieceLimit = pieces
         byteLimit = bytes
         lentLimit = lent
         self.smallCommit = smallCommit
+    }
+
+    convenience init(_ options: JournalOptions, onRoom: @escaping @Sendable () -> Void) {
+        self.init(
+            bytes: options.recentBytes, lent: options.lentBytes, smallCommit: options.smallCommit,
+            pieces: max(256, 2 * options.commits), onRoom: onRoom)
     }
 
     /// Adds a commit and evicts the oldest pieces above the limits.

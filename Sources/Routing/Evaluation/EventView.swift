@@ -2,7 +2,7 @@ import Events
 
 /// One event as filters and transforms see it: its bytes, the index that admission built, and the values read from it.
 /// It lives no longer than the bytes.
-struct EventView: ~Escapable {
+struct EventView: ~Copyable, ~Escapable {
     /// The event's bytes.
     let json: Span<UInt8>
     /// The bytes in which the slices of values count: the event, and what follows it (`EventMemory`).
@@ -29,6 +29,11 @@ struct EventView: ~Escapable {
         self.index = index
         self.fields = fields
         self.moment = moment
+    }
+
+    @_lifetime(copy self)
+    func copied() -> EventView {
+        EventView(memory: memory, length: json.count, index: index, fields: fields, moment: moment)
     }
 
     /// The bytes that follow the event in its memory.

@@ -5,7 +5,7 @@ import Events
 ///
 /// `FilterProgram.matches` (FilterFastPath.swift) answers most filters before an evaluation is created, so both
 /// implement the common operators.
-struct FilterEvaluation: ~Escapable {
+struct FilterEvaluation: ~Copyable, ~Escapable {
     private let view: EventView
     private let program: FilterProgram
     /// The program's constants. They are held here because a view of them must not outlive their owner.
@@ -14,7 +14,7 @@ struct FilterEvaluation: ~Escapable {
 
     @_lifetime(copy view)
     init(_ program: FilterProgram, _ view: borrowing EventView) {
-        self.view = copy view
+        self.view = view.copied()
         self.program = program
         constants = program.constants.bytes
     }

@@ -55,7 +55,7 @@ final class MappingProgram {
     func write(_ view: borrowing EventView, suffix: String = "", into output: inout [UInt8]) -> Outcome {
         let start = output.count
         run.startEvent(view.moment, suffix: suffix)
-        let isWritten = root.write(MappingScope(view: copy view, paths: paths, run: run), to: &output)
+        let isWritten = root.write(MappingScope(view: view.copied(), paths: paths, run: run), to: &output)
         guard isWritten, run.allows(output.count - start) else {
             output.removeLast(output.count - start)
             switch run.excess {

@@ -2,7 +2,7 @@ import Events
 
 /// The value at which paths in a part of a mapping start: the event, an item of a list, a member's value, or the result
 /// of `$transform`'s `apply`. Must not outlive the value's bytes.
-struct MappingScope: ~Escapable {
+struct MappingScope: ~Copyable, ~Escapable {
     let view: EventView
     /// For each path of the scope: its index in `view.fields`.
     let paths: [Int]
