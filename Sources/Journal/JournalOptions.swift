@@ -35,7 +35,7 @@ package struct JournalOptions: Sendable, Equatable {
     var commits: Int { memoryBytes / queueBytes }
     /// How many of them may wait: what is accepted must have room in the current segment and in the next one.
     var waitingCommits: Int { min(commits / 2, max(2, segmentSize / queueBytes)) }
-    /// The bytes of the commits that readers may use although they are no longer among the latest.
+    /// The bytes of commits that readers may still use when they are no longer among the latest: these come on top.
     var lentBytes: Int { min(recentBytes, 4 * queueBytes) }
     /// The bytes for the latest commits, beside those that wait and the one that is being written.
     var recentBytes: Int { memoryBytes - (waitingCommits + 1) * queueBytes }

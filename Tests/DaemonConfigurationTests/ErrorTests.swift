@@ -257,8 +257,8 @@ import Testing
         ("{ queue: 5MiB }", ["1:19: journal.memory (16MiB) is below four times journal.queue (5MiB)"]),
         ("{ memory: 7GB, queue: 8MiB }", ["1:20: \"7GB\" is not a size"]),
         ("{ memory: 1MiB }", []),
-        ("{ reader_wait: 1001ms }", ["1:25: \"reader_wait\" must be from 0s to 1s"]),
-        ("{ reader_wait: 1s }", []),
+        ("{ reader_wait: 101ms }", ["1:25: \"reader_wait\" must be from 0s to 100ms"]),
+        ("{ reader_wait: 100ms }", []),
     ])
     func `an unusable journal setting is reported at its place`(_ journal: String, _ expected: [String]) {
         let found = load("journal: \(journal)\n" + withSource("mode: \"0600\"")).diagnostics

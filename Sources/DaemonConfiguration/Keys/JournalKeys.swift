@@ -33,7 +33,7 @@ extension Section where Target == ConfigurationDraft {
             default: "an eighth of memory, from 256KiB to 2MiB",
             "the maximum size of one write; at most a quarter of memory"),
         Field(
-            "reader_wait", \.journal.readerWait, .duration(.zero...(.seconds(1))),
+            "reader_wait", \.journal.readerWait, .duration(.zero...(.milliseconds(100))),
             "under full load, how long a write waits at most for destinations that keep up, so that they still find the"
                 + " next events in memory; a destination that takes longer reads from the disk until it has caught up"),
         Field(

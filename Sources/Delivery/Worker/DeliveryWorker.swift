@@ -196,6 +196,7 @@ package final class DeliveryWorker: @unchecked Sendable {
         settle(now)
         restartIfFailed(now)
         if let stopBy {
+            intake?.keepUnrouted()
             guard window.offered + backfillsOffered == 0 || now >= stopBy || intake == nil else { return stopBy }
             stop(now)
             return nil

@@ -111,7 +111,9 @@ final class JournalWriter: @unchecked Sendable {
     /// While the load is so high that a reader would lose its place in memory, it gets a moment: events that are read
     /// from memory cost all others less. A reader that does not use it reads from the disk from then on.
     private func waitsForReaders() -> Bool {
-        let count = queue.nextCommit
+        // What waits for a sync cannot be read yet (`sync` with an interval).
+        let isReadable = current.map { ends.durable >= $0.end } ?? true
+        let count = isReadable ? queue.nextCommit : 0
         let now = context.clock.now()
         guard count > 0, recent.wouldLap(adding: count, capacity: queue.capacity, now: now, lag: Self.keepingUp) else {
             pausesUntil = nil

@@ -36,8 +36,8 @@ final class RecentCommits: Sendable {
         var next: UInt64 = 0
         /// By reader that reads here: the number of the piece that it reads next.
         var near: [ObjectIdentifier: UInt64] = [:]
-        /// While the writer waits: until none of them reads a piece below this number.
-        var awaited: UInt64?
+        /// While the writer waits: until none of them reads a piece with one of these numbers.
+        var awaited: Range<UInt64>?
         /// The memory of an evicted piece, reused for the next copy: a steady stream of commits allocates nothing.
         var unused: CommitCopy?
 
@@ -47,7 +47,7 @@ final class RecentCommits: Sendable {
 
         /// Whether the writer waits for readers that have gone on by now.
         mutating func hasRoomAgain() -> Bool {
-            guard let number = awaited, !near.values.contains(where: { $0 < number }) else { return false }
+            guard let numbers = awaited, !near.values.contains(where: numbers.contains) else { return false }
             awaited = nil
             return true
         }
@@ -102,7 +102,6 @@ final class RecentCommits: Sendable {
             // A commit that goes on in the next segment has two pieces in one buffer.
             if let last = state.pieces.last, last.memory === memory, !last.isEvicted {
                 state.bytes -= last.cost
-                if last.loans > 0 { state.lentBytes -= last.cost }
                 state.pieces[state.pieces.count - 1].cost = 0
             }
             state.pieces.append(
@@ -111,7 +110,9 @@ final class RecentCommits: Sendable {
                     start: start, addedAt: now, cost: memory.capacity))
             state.next += 1
             state.bytes += memory.capacity
-            while state.pieces.count - state.evicted > 1, isAbove(state.bytes, state.pieces.count) { state.evict() }
+            while state.pieces.count - state.evicted > 1, isAbove(state.bytes, state.pieces.count - state.evicted) {
+                state.evict()
+            }
         }
     }
 
@@ -138,10 +139,10 @@ final class RecentCommits: Sendable {
             state.awaited = nil
             guard !state.near.isEmpty else { return false }
             var (next, bytes) = (state.evicted, state.bytes + cost)
-            while next < state.pieces.count, isAbove(bytes, state.pieces.count + 1 - (next - state.evicted)) {
+            while next < state.pieces.count, isAbove(bytes, state.pieces.count - next + 1) {
                 let piece = state.pieces[next]
                 if now - piece.addedAt < lag, state.near.values.contains(piece.number) {
-                    state.awaited = piece.number + 1
+                    state.awaited = (state.awaited?.lowerBound ?? piece.number)..<piece.number + 1
                 }
                 bytes -= piece.cost
                 next += 1
@@ -172,7 +173,7 @@ final class RecentCommits: Sendable {
                 if let reader { state.near[reader] = nil }
                 return (nil, state.hasRoomAgain())
             }
-            if state.pieces[found].loans == 0 { state.lentBytes += state.pieces[found].cost }
+            if state.pieces[found].loans == 0 { state.lentBytes += state.pieces[found].memory.capacity }
             state.pieces[found].loans += 1
             let piece = state.pieces[found]
             let skipped = offset - piece.offset
@@ -201,7 +202,7 @@ final class RecentCommits: Sendable {
             guard let found = state.pieces.firstIndex(where: { $0.number == number }) else { return }
             state.pieces[found].loans -= 1
             guard state.pieces[found].loans == 0 else { return }
-            state.lentBytes -= state.pieces[found].cost
+            state.lentBytes -= state.pieces[found].memory.capacity
             guard state.pieces[found].isEvicted else { return }
             state.evicted -= 1
             state.remove(at: found)
