@@ -8,7 +8,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .PHONY: help run test check check-api torture torture-handovers torture-recipes simulate simulate-mutations build-simulator fuzz build bench bench-journal bench-routing
-.PHONY: fleet test-fleet torture-fleet format check-format bench-attack bench-fleet bench-http bench-isolation bench-keeping bench-page bench-sdk bench-diff install
+.PHONY: fleet test-fleet torture-fleet format check-format bench-attack bench-fleet bench-http bench-isolation bench-keeping bench-page bench-scale bench-sdk bench-diff install
 .PHONY: install-files clean checkout
 .PHONY: setup-build setup-run setup-install setup-test setup-torture setup-plugin bench-plugins
 .PHONY: uninstall deb rpm dist test-packages setup-deb setup-rpm setup-dist
@@ -97,7 +97,7 @@ help:
 	@echo 'make fuzz     random filters and transforms, ROUNDS=20000 of them; then libFuzzer, SECONDS=60 for each program;'
 	@echo '              one program: make fuzz-lines'
 	@echo 'make bench    measure the release; a part: make bench-journal, -routing, -isolation, -plugins, -attack, -http,'
-	@echo '              -keeping, -page, -sdk, -diff, -fleet'
+	@echo '              -keeping, -page, -scale, -sdk, -diff, -fleet'
 	@echo 'make fleet    a fleet on this machine; make test-fleet: fleets that fail'
 	@echo 'make install  DESTDIR=$(DESTDIR) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR)'
 	@echo 'make uninstall'
@@ -246,6 +246,10 @@ bench-plugins: build
 # Measures `penstock diff` and `penstock plan infer` on a million events, and live delivery beside a diff.
 bench-diff: build
 	@Tests/Benchmarks/diff --events $(or $(EVENTS),1000000)
+
+# Measures many destinations, many connections, and a backlog that many destinations read.
+bench-scale: build
+	@Tests/Benchmarks/scale --backlog $(or $(GIB),2)
 
 # Measures how much hostile clients slow down a well-behaved client.
 bench-attack: build
