@@ -38,7 +38,7 @@ final class AppendQueue: Sendable {
     let capacity: Int
     /// How many buffers may hold events that wait.
     private let waiting: Int
-    /// How many may exist, unless readers still use more.
+    /// How many may exist: those that readers may still use come on top of the memory.
     private let most: Int
     private let limits: BatchLimits
     private let bell: Doorbell

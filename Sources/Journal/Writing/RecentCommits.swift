@@ -18,7 +18,6 @@ final class RecentCommits: Sendable {
         var addedAt: Instant
         /// The number of loans.
         var loans = 0
-        var isEvicted = false
         /// The bytes of memory that become free with the piece.
         var cost: Int
     }
@@ -58,7 +57,6 @@ final class RecentCommits: Sendable {
             if near.values.contains(where: { $0 <= number }) { near = near.filter { $0.value > number } }
             bytes -= pieces[evicted].cost
             if pieces[evicted].loans == 0 { return remove(at: evicted) }
-            pieces[evicted].isEvicted = true
             evicted += 1
         }
     }
@@ -100,7 +98,7 @@ final class RecentCommits: Sendable {
         let start = isSmall ? 0 : range.lowerBound
         state.withLock { state in
             // A commit that goes on in the next segment has two pieces in one buffer.
-            if let last = state.pieces.last, last.memory === memory, !last.isEvicted {
+            if let last = state.pieces[state.evicted...].last, last.memory === memory {
                 state.bytes -= last.cost
                 state.pieces[state.pieces.count - 1].cost = 0
             }
@@ -151,7 +149,7 @@ final class RecentCommits: Sendable {
         }
     }
 
-    /// A reader reads elsewhere, or has ended.
+    /// A reader has ended.
     func leave(_ reader: ObjectIdentifier) {
         let isRoom = state.withLock { state in
             state.near[reader] = nil
@@ -169,10 +167,8 @@ final class RecentCommits: Sendable {
             let found = state.pieces[state.evicted...].lastIndex {
                 $0.segment === segment && $0.offset <= offset && offset < $0.offset + $0.count
             }
-            guard let found else {
-                if let reader { state.near[reader] = nil }
-                return (nil, state.hasRoomAgain())
-            }
+            // The reader may be back at once: bytes other than events are not here.
+            guard let found else { return (nil, false) }
             if state.pieces[found].loans == 0 { state.lentBytes += state.pieces[found].memory.capacity }
             state.pieces[found].loans += 1
             let piece = state.pieces[found]
@@ -203,18 +199,11 @@ final class RecentCommits: Sendable {
             state.pieces[found].loans -= 1
             guard state.pieces[found].loans == 0 else { return }
             state.lentBytes -= state.pieces[found].memory.capacity
-            guard state.pieces[found].isEvicted else { return }
+            guard found < state.evicted else { return }
             state.evicted -= 1
             state.remove(at: found)
         }
     }
-}
-
-/// Memory with the batches of a commit. The bytes of a commit in the recent commits do not change.
-protocol CommitMemory: AnyObject, Sendable {
-    var capacity: Int { get }
-    /// Valid, and unchanged, while the recent commits or a loan refer to this object.
-    @unsafe func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8>
 }
 
 /// A loan of a commit's batches. It ends with this object.
@@ -240,31 +229,4 @@ final class LentCommit: Sendable {
     deinit { lender.takeBack(number) }
 
     @unsafe var bytes: UnsafeBufferPointer<UInt8> { unsafe memory.bytes(range) }
-}
-
-/// A copy of a small commit.
-@safe final class CommitCopy: CommitMemory, @unchecked Sendable {
-    let capacity: Int
-    private let memory: UnsafeMutablePointer<UInt8>
-
-    /// - Parameter capacity: bytes.
-    fileprivate init(capacity: Int) {
-        self.capacity = capacity
-        unsafe memory = .allocate(capacity: capacity)
-    }
-
-    deinit { unsafe memory.deallocate() }
-
-    /// Nobody else may refer to this object.
-    fileprivate func fill(with bytes: Span<UInt8>) {
-        precondition(bytes.count <= capacity, "the copy is larger than its memory")
-        unsafe bytes.withUnsafeBufferPointer { bytes in
-            if let start = bytes.baseAddress { unsafe memory.initialize(from: start, count: bytes.count) }
-        }
-    }
-
-    func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
-        precondition(range.lowerBound >= 0 && range.upperBound <= capacity, "outside of the copy")
-        return unsafe UnsafeBufferPointer(start: memory + range.lowerBound, count: range.count)
-    }
 }
