@@ -56,9 +56,9 @@ final class Collected<Value: Sendable>: Sendable {
     }
 }
 
-/// Whether the condition becomes true within ten seconds.
+/// Whether the condition becomes true within a minute.
 func eventually(_ condition: () -> Bool) -> Bool {
-    let end = ContinuousClock.now + .seconds(10)
+    let end = ContinuousClock.now + .seconds(60)
     while !condition() {
         guard ContinuousClock.now < end else { return false }
         Thread.sleep(forTimeInterval: 0.002)

@@ -27,7 +27,7 @@ import Testing
         let soon = date.string(from: Date(timeIntervalSinceNow: 2))
         var script: [(reply: ScriptedServer.Reply, takes: Bool)] = [
             // Once each, because they take long.
-            (.hang, false), (.trickle, false), (.huge(1 << 30), true),
+            (.hang, false), (.trickle(milliseconds: 200), false), (.huge(1 << 30), true),
             (.status(429, headers: ["Retry-After: 1"]), false),
             (.status(429, headers: ["Retry-After: \(soon)"]), false),
         ]
@@ -60,7 +60,7 @@ import Testing
                   faulty:
                     http: "\(receiver.url)"
                     format: ndjson
-                    timeout: 2s
+                    timeout: 8s
                     max_redirects: 3
                     batch: { events: 8, wait: 0s }
                     in_flight: { minimum: 1, maximum: 4 }
@@ -82,6 +82,10 @@ import Testing
         let all = Set(0..<40)
         try client.send(events(0..<40))
         #expect(try client.acknowledgement(of: 40).lines == 40)
+        // Two of the replies last until the timeout.
+        try eventually("each event is settled", within: 120) {
+            try daemon.status().destinations["faulty"]?.lagEvents == 0
+        }
         try daemon.settle()
 
         var taken: [Int] = []

@@ -17,7 +17,7 @@ import Testing
                   collector:
                     http: "\(receiver.url)"
                     format: ndjson
-                    timeout: 2s
+                    timeout: 8s
                     in_flight: 1
                     batch: { events: 7, wait: 0s }
                     retry: { initial: 10ms, max: 5s }

@@ -52,8 +52,18 @@ import Testing
         #expect(daemon.terminate() == 0)
     }
 
-    /// Each client sends as fast as the daemon reads, until it is turned away.
+    /// What delays a stop does so every time, until the drain ends after 10 s. A busy machine is slow once.
+    private static func isQuick(_ stop: () throws -> Duration) throws -> Bool {
+        try (0..<3).contains { _ in try stop() < .seconds(9) }
+    }
+
     @Test func `clients that keep on sending do not delay the stop`() throws {
+        let isQuick = try Self.isQuick(stopAmongSenders)
+        #expect(isQuick, "it takes about half a second on an idle machine")
+    }
+
+    /// Each client sends as fast as the daemon reads, until it is turned away.
+    private func stopAmongSenders() throws -> Duration {
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         let streams = try (0..<3).map { _ in try EventClient(daemon, acknowledgements: false) }
@@ -68,7 +78,6 @@ import Testing
         let before = clock.now()
         #expect(daemon.terminate() == 0)
         let time = clock.now() - before
-        #expect(time < .seconds(3), "it takes about half a second on an idle machine")
         for sender in senders { sender.join() }
         // All that was accepted is in the journal and reaches the file.
         try daemon.start()
@@ -76,9 +85,15 @@ import Testing
         let next = try daemon.status().journal.next
         #expect(daemon.lines("archive.ndjson").count == Int(next))
         #expect(daemon.terminate() == 0)
+        return time
     }
 
     @Test func `idle clients and dead destinations do not delay the stop`() throws {
+        let isQuick = try Self.isQuick(stopAmongIdleClients)
+        #expect(isQuick, "nothing was left to drain")
+    }
+
+    private func stopAmongIdleClients() throws -> Duration {
         let gone = try HTTPReceiver()
         gone.server.stop()
         let daemon = try TestDaemon(
@@ -97,7 +112,7 @@ import Testing
         let clock = SystemClock()
         let before = clock.now()
         #expect(daemon.terminate() == 0)
-        #expect(clock.now() - before < .seconds(9), "the drain takes 10 s at most, and nothing was left to drain")
+        let time = clock.now() - before
         _ = idle
         #expect(!FileManager.default.fileExists(atPath: daemon.events))
         #expect(!FileManager.default.fileExists(atPath: daemon.control))
@@ -106,6 +121,7 @@ import Testing
         try daemon.start()
         #expect(try daemon.status().destinations["gone"]?.lagEvents == 10)
         #expect(daemon.terminate() == 0)
+        return time
     }
 
     @Test func `a second daemon on the same journal names the reason why it does not start`() throws {

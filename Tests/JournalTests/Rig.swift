@@ -180,7 +180,7 @@ func append(
 }
 
 func eventually(_ what: String = "the condition was not met in time", _ condition: () throws -> Bool) throws {
-    let deadline = SystemClock().now() + .seconds(20)
+    let deadline = SystemClock().now() + .seconds(60)
     while try !condition() {
         try #require(SystemClock().now() < deadline, "\(what)")
         usleep(500)

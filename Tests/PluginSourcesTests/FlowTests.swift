@@ -70,10 +70,13 @@ import Testing
     @Test func `an offer waits while the journal is busy`() throws {
         let journal = LaneJournal()
         journal.makeBusy(true)
+        let start = SystemClock().now()
         let stage = try SourceStage(#"{"events":1000}"#, in: directory, journal: journal)
         #expect(pluginEventually { journal.attempts >= 1 })
-        // It does not try in a loop.
-        #expect(settled { UInt64(journal.attempts) } <= 3)
+        // It tries once a second, not in a loop.
+        let attempts = settled { UInt64(journal.attempts) }
+        let seconds = (SystemClock().now() - start).components.seconds
+        #expect(attempts <= 3 + UInt64(seconds))
         journal.makeBusy(false)
         stage.source.journalHasRoom()
         #expect(pluginEventually { stage.counter("durable") == 100 })
@@ -135,7 +138,7 @@ import Testing
         let start = SystemClock().now()
         stage.stop(within: .milliseconds(500))
         let time = SystemClock().now() - start
-        #expect(time >= .milliseconds(400) && time < .seconds(5), "\(time)")
+        #expect(time >= .milliseconds(400) && time < .seconds(30), "\(time)")
         #expect(stage.source.status.state == .stopped)
         #expect(stage.counter("durable") == 0)
     }

@@ -42,7 +42,9 @@ import Testing
         stage.stop()
         #expect(stage.counter("destroys") == 1)
         #expect(stage.source.status.state == .stopped)
-        #expect(stage.lines.filter { !$0.hasPrefix("info") }.isEmpty, "\(stage.lines)")
+        // A slow disk is no fault of the source.
+        let faults = stage.lines.filter { !$0.hasPrefix("info") && !$0.contains("events wait for the journal") }
+        #expect(faults.isEmpty, "\(stage.lines)")
     }
 
     @Test func `events of an origin are stored once, however often they come`() throws {
@@ -74,7 +76,10 @@ import Testing
         }
         var last = 0
         for round in 1...10 {
-            #expect(pluginEventually { stage.journal.count > last + 500 })
+            #expect(pluginEventually { stage.journal.count >= min(last + 500, 90_000) })
+            // On a busy machine, all events may be stored before the last kill: then the newest process has none, and
+            // the process of the last event is gone.
+            if stage.journal.count == last { break }
             let process = try #require(stage.journal.entries.last?.origin.pid)
             kill(process, SIGKILL)
             #expect(
@@ -82,7 +87,6 @@ import Testing
             last = stage.journal.count
             #expect(stage.reason?.contains("SIGKILL") == true)
         }
-        #expect(last < 90_000)
         #expect(pluginEventually { stage.journal.count >= 90_000 && stage.gauge("done") == 1 })
         #expect(stage.hasAll(lanes: 3, events: 30_000))
     }
@@ -140,9 +144,9 @@ import Testing
 
     @Test func `an offer that is no offer fails and says why`() throws {
         let stage = try SourceStage(#"{"mode":"wrong"}"#, in: directory)
-        #expect(pluginEventually { stage.counter("durable") == 2 })
+        // The plugin counts an offer as taken once its call returns, which may be after the offer is stored.
+        #expect(pluginEventually { stage.counter("durable") == 2 && stage.counter("taken") == 2 })
         #expect(stage.counter("failed") == 32)
-        #expect(stage.counter("taken") == 2)
         #expect(stage.source.status.state == .up)
         let lane = try #require(stage.source.status.lanes.last)
         #expect(lane.name == String(repeating: "é", count: 32))
@@ -161,13 +165,14 @@ import Testing
 
     @Test func `a problem and the open partitions are shown`() throws {
         let stage = try SourceStage(#"{"mode":"problem"}"#, in: directory)
-        // It reports the problem before its `start` returns.
+        // It reports the problem from a thread of its own, before or after its `start` returns.
         #expect(pluginEventually { stage.source.status.problem != nil && stage.source.status.state == .up })
         let status = stage.source.status
         #expect(status.problem == "nobody answers?at nats.example")
         #expect(status.openLanes == 1)
         #expect(status.lanes.map(\.name) == ["idle"] && status.lanes.first?.position == nil)
-        #expect(stage.hasLine("the plugin reports a problem: nobody answers"))
+        // The line is written after the status has changed.
+        #expect(pluginEventually { stage.hasLine("the plugin reports a problem: nobody answers") })
     }
 
     @Test func `a source may use what it needs as a source, not what it needs as a sink`() throws {

@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func `batches are in flight at once, up to the limit`() throws {
-        let stage = try open(#"{"milliseconds":300,"inFlight":6}"#)
+        let stage = try open(#"{"milliseconds":300,"inFlight":6,"together":true}"#)
         #expect(stage.destination.limits.maximumInFlight == 6)
         let offers = (0..<6).map { number in stage.offer((0..<50).map { UInt64(number * 50 + $0) }) }
         // `deliver` has returned long before the batches are settled.
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `stop waits for a task that ignores its cancellation, and no settlement follows`() throws {
-        let stage = try open(#"{"milliseconds":400,"inFlight":2}"#)
+        let stage = try open(#"{"milliseconds":400,"inFlight":2,"together":true}"#)
         let offers = (0..<2).map { stage.offer(batch([UInt64($0): "linger"])) }
         #expect(pluginEventually { stage.destination.metrics.gauges["most_in_flight"] == 2 })
         stage.destination.close()

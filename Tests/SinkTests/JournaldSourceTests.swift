@@ -93,7 +93,8 @@ import Testing
                 $0.window = 3000
             }
             let count = journal.count
-            #expect(pluginEventually { journal.count > count + 300 })
+            // On a busy machine, all entries may have come before this thread looks again.
+            #expect(pluginEventually { journal.count >= min(count + 300, 3000) })
             stage.crash()
             #expect(stage.violations.isEmpty && stage.failure == nil)
         }
@@ -281,7 +282,7 @@ import Testing
         #expect(pluginEventually { stage.busyCount > busy })
         let start = Date()
         stage.crash()
-        #expect(Date().timeIntervalSince(start) < 5 && stage.violations.isEmpty)
+        #expect(Date().timeIntervalSince(start) < 30 && stage.violations.isEmpty)
     }
 
     @Test func `20,000 entries are read quickly`() throws {

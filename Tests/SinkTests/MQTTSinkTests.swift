@@ -179,14 +179,14 @@ import Testing
 
     @Test func `a broker that hangs is given up after the timeout`() throws {
         let broker = try MosquittoBroker()
-        let stage = try open(broker, #","timeout":"200ms""#)
+        let stage = try open(broker, #","timeout":"3s""#)
         broker.signal(SIGSTOP)
         let outcome = stage.outcomes(stage.offer([1]), count: 1)?.first
         #expect(
             reason(outcome)
                 == "retry: mqtt at \(broker.address): the broker sent no acknowledgement within settings.timeout")
         #expect(
-            error(try self.stage(broker, #","timeout":"200ms""#)).contains("did not answer within settings.timeout"))
+            error(try self.stage(broker, #","timeout":"2s""#)).contains("did not answer within settings.timeout"))
         broker.signal(SIGCONT)
         #expect(deliver([1], to: stage))
     }

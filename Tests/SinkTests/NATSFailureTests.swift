@@ -160,7 +160,7 @@ import Testing
         try NATSClient(servers, user: "admin", password: "p").create("S", "e.*")
         let wrong = try stage(servers, #""subject":"e.ok","username":"u","password":"x""#)
         #expect(openError(wrong).contains("Authorization Violation"))
-        let stage = try stage(servers, #""subject":"e.{event}","username":"u","password":"p","timeout":"300ms""#)
+        let stage = try stage(servers, #""subject":"e.{event}","username":"u","password":"p","timeout":"3s""#)
         try open(stage)
         func outcomes(_ event: String) -> [Outcome]? {
             let batch = stage.offer(PluginStage.batch([(1, .track, #"{"event":"\#(event)"}"#)]))
@@ -171,7 +171,7 @@ import Testing
         #expect(
             outcomes("secret") == [
                 .retry(
-                    reason: "no acknowledgement within 0.3 seconds; the connection's last error: "
+                    reason: "no acknowledgement within 3.0 seconds; the connection's last error: "
                         + "Permissions Violation for Publish to \"e.secret\"")
             ])
     }

@@ -55,8 +55,8 @@ import Testing
     @Test func `the lease of a host that was killed expires`() throws {
         let test = try NATSSourceTest()
         test.client.createBucket("short", seconds: 3)
-        test.client.put("short", "S.penstock", "a host that was killed")
         let start = ContinuousClock.now
+        test.client.put("short", "S.penstock", "a host that was killed")
         try test.client.publish(0..<10)
         let stage = try test.open(#","leases":"short""#)
         test.waitFor(10, stage)

@@ -15,9 +15,32 @@ final class NATSServers {
     ///   - starts: false: `start` starts them.
     init(_ count: Int = 1, more: String = "", starts: Bool = true) throws {
         directory = try PluginTestDirectory()
+        // Another process may take a port before its server does.
+        for attempt in 1...5 {
+            try configure(count, more)
+            guard starts else { break }
+            do {
+                for index in 0..<count { try start(index) }
+                try waitUntilAllListen()
+                break
+            } catch {
+                for index in 0..<count { end(index) }
+                if attempt == 5 { throw error }
+            }
+        }
+    }
+
+    /// Chooses the ports and writes the configurations.
+    private func configure(_ count: Int, _ more: String) throws {
         ports = try (0..<count).map { _ in try freePort() }
         let routes = try (0..<count).map { _ in try freePort() }
+        configurations = []
+        processes = Array(repeating: nil, count: count)
         for index in 0..<count {
+            // An earlier attempt may have left them.
+            for name in ["\(index)", "\(index).log"] {
+                try? FileManager.default.removeItem(atPath: "\(directory.path)/\(name)")
+            }
             let cluster = """
                 cluster { name: test, listen: "127.0.0.1:\(routes[index])",
                     routes: [\(routes.map { "\"nats-route://127.0.0.1:\($0)\"" }.joined(separator: ", "))] }
@@ -33,9 +56,26 @@ final class NATSServers {
                         \(count > 1 ? cluster : "")
                         \(more)
                         """.utf8)))
-            processes.append(nil)
         }
-        if starts { for index in 0..<count { try start(index) } }
+    }
+
+    /// Not by connecting: another process may listen at the port.
+    private func waitUntilAllListen() throws {
+        let kinds = processes.count > 1 ? ["client", "route"] : ["client"]
+        let isOver = pluginEventually {
+            processes.contains { $0?.isRunning != true }
+                || processes.indices.allSatisfy { index in
+                    kinds.allSatisfy { text(ofLog: index).contains("Listening for \($0) connections on") }
+                }
+        }
+        guard isOver, processes.allSatisfy({ $0?.isRunning == true }) else {
+            let logs = processes.indices.map { String(text(ofLog: $0).suffix(500)) }
+            throw TestProblem(description: "a nats-server does not listen: \(logs)")
+        }
+    }
+
+    private func text(ofLog index: Int) -> String {
+        (try? String(contentsOfFile: "\(directory.path)/\(index).log", encoding: .utf8)) ?? ""
     }
 
     deinit { for index in processes.indices { end(index) } }
@@ -56,7 +96,7 @@ final class NATSServers {
     /// SIGKILL.
     func end(_ index: Int) {
         guard let process = processes[index] else { return }
-        kill(process.processIdentifier, SIGKILL)
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
         processes[index] = nil
     }

@@ -49,22 +49,24 @@ import Testing
 
     @Test func `events of several lanes become durable in order, and refused ones are reported by index`() throws {
         let stage = try start(#"{"lanes":["a","b","π"],"count":1000}"#)
-        #expect(pluginEventually { stage.counters["complete"] == 3 })
+        // The last acknowledgement is counted after the lane knows of it.
+        #expect(pluginEventually { stage.counters["complete"] == 3 && stage.counters["acknowledged"] == 300 })
         for lane in ["a", "b", "π"] {
             #expect(journal.now.texts(lane) == numbers(lane, 1000))
             #expect(journal.position(lane) == "1000")
         }
-        #expect(stage.counters["acknowledged"] == 300)
         #expect(stage.log.filter { $0 == "not a JSON object index=0" }.count == 12)
         stage.close()
         #expect(stage.openLanes.isEmpty && stage.failure == nil && stage.violations.isEmpty)
     }
 
     @Test func `an instance that is killed and started again continues at the journal's positions`() throws {
+        let all = numbers("a", 3000).count + numbers("b", 3000).count
         for _ in 0..<8 {
             let stage = try start(#"{"lanes":["a","b"],"count":3000,"perOffer":7}"#) { $0.window = 1000 }
             let count = journal.count
-            #expect(pluginEventually { journal.count > count + 200 })
+            // On a busy machine, all events may have come before this thread looks again.
+            #expect(pluginEventually { journal.count >= min(count + 200, all) })
             stage.crash()
             #expect(stage.violations.isEmpty)
         }

@@ -159,8 +159,11 @@ package struct SourceConformance {
         let first = try started()
         let stored = try first.firstOffer()
         var next: ReceivedOffer?
+        // Long enough for a busy machine. A plugin without a second offer costs all of this time, so it is not the
+        // whole of a long deadline.
+        let patience = min(options.deadline, .seconds(5))
         for _ in 0..<100 where next == nil {
-            guard let offer = try first.offer(within: .milliseconds(500)) else { break }
+            guard let offer = try first.offer(within: patience) else { break }
             if offer.lane.lane == stored.lane.lane, !offer.events.isEmpty { next = offer }
         }
         // As if the process had been killed.

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test func `a request with a trickling response fails after the timeout`() throws {
-        let (outcomes, _) = try outcomes([.trickle]) { $0.timeout = .milliseconds(300) }
+        let (outcomes, _) = try outcomes([.trickle()]) { $0.timeout = .milliseconds(300) }
         #expect(retryReason(outcomes.first)?.contains("timed out") == true)
     }
 

@@ -55,6 +55,14 @@ import Testing
         #expect(stage.destination.failure == nil)
     }
 
+    /// The deadline of a batch is a second before that of the call that offers it. On a busy machine, the later one may
+    /// be noticed first.
+    private func isEndedAtDeadline(_ stage: PluginStage) -> Bool {
+        let failure = stage.destination.failure ?? ""
+        return failure == "the plugin did not settle a batch before its deadline"
+            || failure.contains("the plugin did not return within")
+    }
+
     @Test(arguments: [
         ("segfault", "SIGSEGV"), ("aborts", "SIGABRT"), ("exits", "exited with status 0"),
         ("closes_all", "the plugin's process"), ("sends_garbage", "a message that the protocol does not allow"),
@@ -79,7 +87,7 @@ import Testing
         for _ in 0..<10 {
             let batch = stage.offer([1, 2])
             #expect(pluginEventually { stage.destination.failure != nil })
-            #expect(stage.destination.failure == "the plugin did not settle a batch before its deadline")
+            #expect(isEndedAtDeadline(stage), "\(stage.destination.failure ?? "")")
             try reopen(stage, holding: [batch])
         }
         stage.destination.close()
@@ -90,13 +98,21 @@ import Testing
         for _ in 0..<3 {
             let batch = stage.offer([1, 2])
             #expect(pluginEventually { stage.destination.failure != nil })
-            #expect(stage.destination.failure == "the plugin did not settle a batch before its deadline")
+            #expect(isEndedAtDeadline(stage), "\(stage.destination.failure ?? "")")
             try reopen(stage, holding: [batch])
         }
-        // A fresh process holds nothing.
-        let batch = stage.offer([3, 4])
-        _ = try? stage.destination.checkpoint()
-        #expect(pluginEventually { !stage.answers(batch).isEmpty })
+        // A fresh process holds nothing. On a busy machine, the short deadline may pass before it is asked to flush:
+        // then the next process is asked.
+        var batch = stage.offer([3, 4])
+        let isSettled = pluginEventually {
+            _ = try? stage.destination.checkpoint()
+            if !stage.answers(batch).isEmpty { return true }
+            guard stage.destination.failure != nil else { return false }
+            stage.destination.close()
+            if opens(stage) { batch = stage.offer([3, 4]) }
+            return false
+        }
+        #expect(isSettled)
         stage.destination.close()
         #expect(stage.answers(batch).count == 1)
     }
@@ -176,7 +192,7 @@ import Testing
     }
 
     @Test func `a plugin that settles a batch and does not return is ended`() throws {
-        let stage = try open("settles_and_hangs", deadline: .milliseconds(200))
+        let stage = try open("settles_and_hangs", deadline: .seconds(5))
         #expect(stage.outcomes(stage.offer([1]), count: 1) == [.delivered])
         try reopen(stage)
     }
@@ -234,14 +250,16 @@ import Testing
     }
 
     @Test(arguments: [
-        ("EXITS", "exited with status 0"), ("HANGS", "cannot be loaded: the plugin did not return within 1 s"),
+        ("EXITS", 20, "exited with status 0"), ("HANGS", 1, "cannot be loaded: the plugin did not return within 1 s"),
     ])
-    func `a library that harms its process while it is loaded is an error`(variant: String, words: String) throws {
+    func `a library that harms its process while it is loaded is an error`(
+        variant: String, seconds: Int, words: String
+    ) throws {
         try directory.addMisbehaving(variant)
         let error = #expect(throws: PluginError.self) {
             _ = try PluginDescription.read(
                 PluginFile(named: "misbehaving", in: [directory.path]),
-                program: TestCompiler.built("penstock-plugin-host"), within: .seconds(1))
+                program: TestCompiler.built("penstock-plugin-host"), within: .seconds(seconds))
         }
         #expect(error?.description.contains(words) == true, "\(String(describing: error))")
     }

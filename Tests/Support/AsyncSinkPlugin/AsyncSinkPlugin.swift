@@ -10,6 +10,8 @@ final class AsyncTestSink: AsyncSink {
         /// How long each batch takes.
         var milliseconds: Int
         var inFlight: Int?
+        /// Whether each batch waits, before it begins, until `inFlight` batches have been in flight at once.
+        var together: Bool?
         var list: [Int]?
     }
 
@@ -31,6 +33,7 @@ final class AsyncTestSink: AsyncSink {
     func deliver(_ batch: Batch) async throws -> [Outcome] {
         begin()
         defer { end() }
+        if settings.together == true { await waitForOthers() }
         let words = batch.map { Self.word(in: $0.payload) }
         if words.contains("hang") { try await Task.sleep(for: .seconds(3600)) }
         if words.contains("linger") { await Self.ignoreCancellation(for: .milliseconds(settings.milliseconds)) }
@@ -60,6 +63,14 @@ final class AsyncTestSink: AsyncSink {
     }
 
     private func end() { now.withLock { $0.running -= 1 } }
+
+    /// Waits at most 30 seconds: a host that offers no other batch gets its outcomes all the same.
+    private func waitForOthers() async {
+        let limit = ContinuousClock.now + .seconds(30)
+        while now.withLock(\.most) < settings.inFlight ?? 1, ContinuousClock.now < limit {
+            await Self.ignoreCancellation(for: .milliseconds(1))
+        }
+    }
 
     private static func ignoreCancellation(for time: Duration) async {
         await Task.detached { try? await Task.sleep(for: time) }.value

@@ -117,7 +117,7 @@ package final class PluginStage {
 }
 
 /// Waits until the condition holds, at most for this time.
-package func pluginEventually(within limit: Duration = .seconds(20), _ condition: () -> Bool) -> Bool {
+package func pluginEventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) -> Bool {
     let end = SystemClock().now() + limit
     while !condition() {
         if SystemClock().now() > end { return false }

@@ -20,8 +20,8 @@ package final class ScriptedServer: @unchecked Sendable {
         case resetInMidResponse(status: Int = 200)
         /// A TCP reset before any response.
         case reset
-        /// A correct response, sent one byte every 50 ms.
-        case trickle
+        /// A correct response of 56 characters, sent one at a time, with this pause after each.
+        case trickle(milliseconds: Int32 = 50)
         /// A correct 200, then the connection is closed without notice.
         case respondThenClose
         /// The reply that this function makes for the request.
@@ -178,9 +178,11 @@ package final class ScriptedServer: @unchecked Sendable {
         case .reset:
             reset(connection)
             return false
-        case .trickle:
+        case .trickle(let milliseconds):
             for byte in "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n01234567890123456789" {
-                if !send(connection, String(byte)) || waitForClose(connection, milliseconds: 50) { return false }
+                guard send(connection, String(byte)), !waitForClose(connection, milliseconds: milliseconds) else {
+                    return false
+                }
             }
             return true
         case .respondThenClose:
