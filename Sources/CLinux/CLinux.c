@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -53,6 +54,8 @@ int clinux_lower_priority(int32_t steps) {
     return syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? 0 : -1;
 }
 
+void clinux_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }
+
 int clinux_unix_stream_socket(void) { return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); }
 
 int clinux_send_timeout(int socket, int64_t microseconds) {
@@ -90,6 +93,14 @@ size_t clinux_cached(int file, off_t offset, size_t count) {
     if (there == 0) return 0;
     size_t bytes = there * size - before;
     return bytes < count ? bytes : count;
+}
+
+int clinux_write_out(int file, off_t offset, off_t count) {
+    const unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
+    int result;
+    do result = sync_file_range(file, offset, count, all); while (result != 0 && errno == EINTR);
+    if (result == 0) return 0;
+    return errno == EINVAL || errno == ENOSYS || errno == ESPIPE || errno == EOPNOTSUPP ? 1 : -1;
 }
 
 /* Nanoseconds since 1970. A time that does not fit saturates: a file's time may be in any year. */

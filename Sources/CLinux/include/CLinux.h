@@ -13,7 +13,9 @@ int clinux_name_thread(const char *name);
  * thread with a short time runs sooner after it wakes (EEVDF, Linux 6.12 and newer; older kernels ignore the time).
  * From 100 microseconds to 100 milliseconds. Keeps policy and nice value. */
 int clinux_time_slice(uint64_t nanoseconds);
-/* The same call: raises the calling thread's nice value by `steps`, at most to 19. */
+/* PR_SET_TIMERSLACK (prctl(2)) for the calling thread: how much later than asked a wait of it may end. */
+void clinux_timer_slack(unsigned long nanoseconds);
+/* sched_setattr again: raises the calling thread's nice value by `steps`, at most to 19. */
 int clinux_lower_priority(int32_t steps);
 
 /* socket(2): AF_UNIX, SOCK_STREAM, closed on exec. In glibc these constants are enumerators, and whether
@@ -37,6 +39,11 @@ void clinux_forget_secret(void *pages, size_t count);
 /* How many bytes of the file, from offset on, are in the page cache without a gap (mincore(2)): at most
  * count, and at most a few MiB. Returns 0 if the system cannot tell. Reads none of the bytes. */
 size_t clinux_cached(int file, off_t offset, size_t count);
+
+/* Writes the part of the file that is changed in the page cache, and waits for it (sync_file_range(2)). It makes
+ * nothing durable. Returns 0; 1 if the filesystem has no such call; -1 for a failure, which a later fdatasync does not
+ * report again. */
+int clinux_write_out(int file, off_t offset, off_t count);
 
 struct clinux_status {
     int64_t size;

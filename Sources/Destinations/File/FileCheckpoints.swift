@@ -69,12 +69,13 @@ extension FileDestination {
     /// Starts a sync of everything written so far, while delivery continues.
     /// - Parameter cursor: the cursor that is valid once the sync has returned.
     func beginBackgroundSync(_ syncer: FileSyncer, _ cursor: Cursor) {
-        var unsynced: [any DiskFile] = []
-        for file in files.values where file.isUnsynced {
-            file.isUnsynced = false
-            unsynced.append(file.file)
+        var unsynced: [FileSyncer.Part] = []
+        for file in files.values {
+            guard let appended = file.takeUnsynced() else { continue }
+            unsynced.append(FileSyncer.Part(file: file.file, appended: appended))
         }
-        if let file = ledger.openFile { unsynced.append(file) }
+        // It is small, and written in other places too.
+        if let file = ledger.openFile { unsynced.append(FileSyncer.Part(file: file, appended: nil)) }
         syncing = cursor
         syncer.begin(unsynced)
     }

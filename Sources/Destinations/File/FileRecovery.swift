@@ -91,7 +91,7 @@ extension FileDestination {
         let open = try OpenFile(
             file, path: record.path, identity: record.identity, length: try file.size(),
             window: record.window, readsLines: options.compression == .none, now: clock.now())
-        open.isUnsynced = isCut
+        if isCut { open.markUnsynced() }
         // If the columns have changed, the next event renames it.
         guard try beginsWithHeader(record.path, open.length) else { return try sync(open) }
         files[record.path] = open

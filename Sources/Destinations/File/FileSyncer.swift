@@ -4,11 +4,21 @@ import Synchronization
 /// Calls fdatasync on its own thread, so that writers need not wait for the disk. The thread ends when this object
 /// is released. One owner at a time.
 package final class FileSyncer {
+    struct Part {
+        let file: any DiskFile
+        /// Where the file was appended to; nil: it may have been written anywhere.
+        let appended: Range<Int>?
+
+        func sync() throws(SystemError) {
+            if let appended { try file.sync(inPieces: appended) } else { try file.sync() }
+        }
+    }
+
     /// State shared by the owner and the thread. The thread holds no reference to the owner.
     private final class SharedState: Sendable {
         enum Work {
             case none
-            case sync([any DiskFile])
+            case sync([Part])
             case synced(SystemError?)
             case end
         }
@@ -35,7 +45,7 @@ package final class FileSyncer {
 
     /// Begins a sync of everything written to these files so far, one file after the other.
     /// - Precondition: `wait` was called for the previous sync.
-    func begin(_ files: [any DiskFile]) {
+    func begin(_ files: [Part]) {
         shared.work.withLock { work in
             guard case .none = work else { preconditionFailure("a sync is in progress") }
             work = .sync(files)

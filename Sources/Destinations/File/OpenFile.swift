@@ -16,8 +16,8 @@ final class OpenFile {
     private var lacksLineFeed: Bool
     /// There may be bytes after `length`.
     private(set) var mustCut = false
-    /// Written to since the last fdatasync was begun.
-    var isUnsynced = false
+    /// The offset from which on it was written since the last fdatasync was begun; nil: not at all.
+    private(set) var unsyncedFrom: Int?
     /// The position in its attribute (FileTail); 0: not set since it was opened.
     var end: UInt64 = 0
     var keepsAttribute = true
@@ -44,7 +44,7 @@ final class OpenFile {
     /// - Parameter header: written first if the file is empty.
     func append(_ bytes: Span<UInt8>, header: [UInt8]) throws {
         if mustCut { try cut() }
-        isUnsynced = true
+        markUnsynced()
         var end = length
         do {
             for lead in [lacksLineFeed ? [UInt8(ascii: "\n")] : [], length == 0 ? header : []] where !lead.isEmpty {
@@ -67,11 +67,21 @@ final class OpenFile {
         mustCut = false
     }
 
+    /// Its bytes or its length may differ from those on the disk.
+    func markUnsynced() { unsyncedFrom = unsyncedFrom ?? length }
+
+    /// What a sync that begins now must write; nil: nothing.
+    func takeUnsynced() -> Range<Int>? {
+        guard let start = unsyncedFrom else { return nil }
+        unsyncedFrom = nil
+        return start..<length
+    }
+
     /// Calls fdatasync if there are unsynced writes. After a failure the file's contents are unknown.
     func sync() throws {
         if mustCut { try cut() }
-        guard isUnsynced else { return }
-        try file.sync()
-        isUnsynced = false
+        guard let start = unsyncedFrom else { return }
+        try file.sync(inPieces: start..<length)
+        unsyncedFrom = nil
     }
 }

@@ -3,12 +3,14 @@ import Synchronization
 import Telemetry
 
 /// The next segment, made before it is needed: a file `spare` full of zeros, on disk together with its directory entry.
-/// A write into it changes no metadata, so an fdatasync costs one write. When segments fill fast, the space is only
-/// reserved; reserved space reads as zeros too. The keeper makes the spare, the writer takes it.
+/// A write into it changes no metadata, so an fdatasync costs one write. When segments fill fast, or the writer waits,
+/// the space is only reserved; reserved space reads as zeros too. The keeper makes the spare, the writer takes it.
 final class SpareSegment: Sendable {
     static let name = "spare"
-    /// Bytes to write and sync at a time, because group commits share the disk.
-    private static let piece = 4 << 20
+    /// Bytes to write and sync at a time: group commits share the disk, and wait behind a piece. A disk that takes long
+    /// for each sync gets larger ones, so that it writes zeros at least so many bytes per second.
+    private static let pieces = 128 << 10...4 << 20
+    private static let rate = 64 << 20
 
     private struct State { var ready = false }
 
@@ -20,6 +22,8 @@ final class SpareSegment: Sendable {
     /// If segments fill faster than this, the spare is not filled with zeros: the disk has more important writes, and
     /// commits are then so large that the extra cost of each matters little.
     private static let urgency = Duration.seconds(2)
+    /// The writer has asked for a spare in vain.
+    private let isAwaited = Atomic(false)
 
     init(_ context: JournalContext, _ quarantine: Quarantine) {
         self.context = context
@@ -63,24 +67,33 @@ final class SpareSegment: Sendable {
         let file = try context.disk.openDirect(temporary, .createOrReadWrite)
         do throws(SystemError) {
             try file.truncate(to: 0)
-            if isUrgent, try reserve(file, size) {
-                try publish(temporary, as: path)
-                return
-            }
-            let zeros = AlignedMemory(count: min(Self.piece, size))
-            var offset = 0
-            while offset < size {
-                let count = min(zeros.count, size - offset)
-                try file.write(zeros.bytes.extracting(first: count), at: offset)
-                if context.options.sync != .never { try context.sync(file, .spareSync) }
-                offset += count
-            }
+            let filled = isUrgent ? 0 : try fill(file, 0..<size, whileAwaited: false)
+            if filled < size, try !reserve(file, size) { _ = try fill(file, filled..<size, whileAwaited: true) }
             try publish(temporary, as: path)
         } catch {
             // A partial file would use the space that is lacking.
             try? context.disk.remove(temporary)
             throw error
         }
+    }
+
+    /// Writes zeros.
+    /// - Parameter whileAwaited: false: it ends early when the writer waits for the file.
+    /// - Returns: the end of the zeros.
+    private func fill(_ file: any DiskFile, _ range: Range<Int>, whileAwaited: Bool) throws(SystemError) -> Int {
+        let zeros = AlignedMemory(count: min(Self.pieces.upperBound, range.count))
+        var piece = Self.pieces.lowerBound
+        var offset = range.lowerBound
+        while offset < range.upperBound, whileAwaited || !isAwaited.load(ordering: .relaxed) {
+            let began = context.clock.now()
+            let count = min(piece, zeros.count, range.upperBound - offset)
+            try file.write(zeros.bytes.extracting(first: count), at: offset)
+            if context.options.sync != .never { try context.sync(file, .spareSync) }
+            offset += count
+            let isSlow = context.clock.now() - began > .seconds(1) * count / Self.rate
+            piece = isSlow ? min(piece * 2, Self.pieces.upperBound) : max(piece / 2, Self.pieces.lowerBound)
+        }
+        return offset
     }
 
     /// Whether the first 4 KiB of the spare contain anything but zeros.
@@ -121,7 +134,11 @@ final class SpareSegment: Sendable {
     func take(
         as position: UInt64, into segments: SegmentList
     ) throws(SystemError) -> (segment: Segment, file: any DiskFile)? {
-        guard isReady else { return nil }
+        guard isReady else {
+            isAwaited.store(true, ordering: .relaxed)
+            return nil
+        }
+        isAwaited.store(false, ordering: .relaxed)
         // Set last: before the segment is in the list, nobody may make another spare or count one file too few.
         defer { state.withLock { $0.ready = false } }
         let path = context.path(Segment.name(position))

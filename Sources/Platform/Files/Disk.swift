@@ -98,6 +98,10 @@ package protocol DiskFile: AnyObject, Sendable {
     /// fdatasync(2). After an error, the state of everything written since the last success is unknown, and a later
     /// success does not change that: never retry on this file.
     func sync() throws(SystemError)
+    /// Like `sync`, for a file that was only appended to since the last one: writes these bytes in pieces, one after
+    /// the other, so that another file's write waits for one piece at most.
+    /// - Parameter appended: the offsets of the bytes.
+    func sync(inPieces appended: Range<Int>) throws(SystemError)
     func truncate(to size: Int) throws(SystemError)
     /// Extends an empty file to `size` zero bytes. Disk space is reserved but not written (posix_fallocate(3)).
     func allocate(_ size: Int) throws(SystemError)
@@ -122,6 +126,7 @@ extension DiskFile {
     ) throws(SystemError) -> Int {
         try read(count, at: offset, appendingTo: &bytes)
     }
+    package func sync(inPieces appended: Range<Int>) throws(SystemError) { try sync() }
     package func allocate(_ size: Int) throws(SystemError) { try truncate(to: size) }
     package func attribute(_ name: String) -> [UInt8]? { nil }
     package func setAttribute(_ name: String, to value: Span<UInt8>) throws(SystemError) -> Bool { false }
