@@ -1,7 +1,7 @@
 /// Numbers with a unit, as written in the configuration: `200ms`, `32KiB`, `"0660"`. Pure functions of text. They
 /// return nil for any other text and never trap.
 package enum Quantity {
-    package static let durationHint = "a duration is a whole number and a unit: 200ms 5s 10m 24h 7d"
+    package static let durationHint = "a duration is a whole number and a unit: 50us 200ms 5s 10m 24h 7d"
     package static let sizeHint = "a size is a number of bytes, or one with a unit: 4096 32KiB 1MiB 20GiB"
 
     /// - Parameter saturating: if true, a duration too long for 64 bits becomes the longest one; otherwise the result
@@ -11,6 +11,7 @@ package enum Quantity {
         guard let (number, unit) = split(text, saturating) else { return nil }
         let nanoseconds: Int
         switch unit {
+        case "us": nanoseconds = 1_000
         case "ms": nanoseconds = 1_000_000
         case "s": nanoseconds = 1_000_000_000
         case "m": nanoseconds = 60 * 1_000_000_000
@@ -55,13 +56,15 @@ package enum Quantity {
 
     /// The shortest notation.
     package static func text(_ duration: Duration) -> String {
-        let milliseconds = milliseconds(duration)
-        let units: [(String, Int64)] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
+        let microseconds = microseconds(duration)
+        let units: [(String, Int64)] = [
+            ("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000),
+        ]
         for (unit, size) in units
-        where milliseconds != 0 && milliseconds.isMultiple(of: size) {
-            return "\(milliseconds / size)\(unit)"
+        where microseconds != 0 && microseconds.isMultiple(of: size) {
+            return "\(microseconds / size)\(unit)"
         }
-        return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
+        return microseconds == 0 ? "0s" : "\(microseconds)us"
     }
 
     package static func text(_ size: Int) -> String {
@@ -72,10 +75,10 @@ package enum Quantity {
         return "\(size)"
     }
 
-    private static func milliseconds(_ duration: Duration) -> Int64 {
+    private static func microseconds(_ duration: Duration) -> Int64 {
         let (seconds, attoseconds) = duration.components
-        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000)
-        return overflow ? .max : whole &+ attoseconds / 1_000_000_000_000_000
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        return overflow ? .max : whole &+ attoseconds / 1_000_000_000_000
     }
 
     private static func split(_ text: String, _ saturating: Bool = false) -> (Int, Substring)? {

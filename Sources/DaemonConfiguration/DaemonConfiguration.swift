@@ -147,6 +147,8 @@ package struct Configuration: Sendable {
         package var givenQueue: Int?
         /// The most bytes of one commit.
         package var queue: Int { givenQueue ?? min(max(memory / 8, 256 << 10), 2 << 20) }
+        /// How long events that find all threads asleep wait for others.
+        package var commitDelay: Duration = .microseconds(75)
         /// How long a commit waits at most for destinations that keep up.
         package var readerWait: Duration = .milliseconds(5)
         package var cursorInterval: Duration = .seconds(1)

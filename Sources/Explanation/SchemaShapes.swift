@@ -10,9 +10,9 @@ enum SchemaShapes {
     ])
     /// A number with a unit. Zero, if the bounds allow it, needs no unit.
     static func duration(_ bounds: ClosedRange<Duration>) -> JSONTree {
-        guard bounds.contains(.zero) else { return pattern("^0*[1-9][0-9]*(ms|s|m|h|d)$") }
+        guard bounds.contains(.zero) else { return pattern("^0*[1-9][0-9]*(us|ms|s|m|h|d)$") }
         return .object([
-            .init("anyOf", .list([pattern("^([0-9]+(ms|s|m|h|d)|0)$"), .object([.init("const", .number(0))])]))
+            .init("anyOf", .list([pattern("^([0-9]+(us|ms|s|m|h|d)|0)$"), .object([.init("const", .number(0))])]))
         ])
     }
 

@@ -28,6 +28,10 @@ package protocol EventAppender: Sendable {
     /// Lets the commit begin of what was appended to `gathering`.
     func submit()
 
+    /// How long a thread that a client has woken may wait for other clients before it calls `submit`, so that their
+    /// events share a commit. It may change at any time.
+    var commitDelay: Duration { get }
+
     /// The position after the last durable event. Never decreases.
     var durableEnd: UInt64 { get }
 
@@ -46,6 +50,7 @@ extension EventAppender {
 
     package var gathering: any EventAppender { self }
     package func submit() {}
+    package var commitDelay: Duration { .zero }
     package var obstacle: String? { nil }
 }
 

@@ -33,17 +33,16 @@
 // - A reader belongs to one thread at a time. It shares with the writer the segment list, each segment's published
 //   length and the recent commits.
 //
-// No lock that `append` or a reader takes is held during disk I/O. The locks that are held during disk I/O protect the
-// cursor files, the live cursors, the making of the spare, and each destination's dead letters. The lock of the cursor
-// files is taken before the lock of the cursor table.
+// No lock that `append` or a reader takes is held during disk I/O. Those that are protect the cursor files, the live
+// cursors, the making of the spare, and each destination's dead letters. The lock of the cursor files is taken before
+// the lock of the cursor table.
 //
 // `stop` ends the writer, then the keeper, commits the cursors, and releases the directory's lock.
 //
 // # Files
 //
-// Journal.docc/Format.md specifies format version 1. In short: segments have a fixed size and hold batches. A batch is
-// a header and a payload, each with a checksum that is seeded with the batch's place (journal, segment, offset). A seal
-// ends a segment.
+// Format version 1 (Journal.docc/Format.md) in short: segments have a fixed size and hold batches, and end with a seal.
+// A batch is a header and a payload, each with a checksum that is seeded with its place (journal, segment, offset).
 //
 // Where the filesystem supports it, segments are written past the page cache, in whole blocks (SegmentFile). An event
 // is written once, and a destination that keeps up borrows it from the memory that it was written from (RecentCommits).
@@ -359,7 +358,7 @@ package final class Journal: Sendable {
         next.memoryBytes = context.options.memoryBytes
         next.queueBytes = context.options.queueBytes
         context.setOptions(next)
-        // The new retention or intervals may have work due now.
+        // Retention or intervals may have work due now.
         writerBell.ring()
         keeperBell.ring()
     }
@@ -382,11 +381,12 @@ package final class Journal: Sendable {
 
     /// Wakes the writer for events that were appended without. Any thread.
     package func wakeWriter() { queue.announce() }
+    /// How long that may be put off for more events.
+    package var commitDelay: Duration { context.options.commitDelay }
 
     /// The position after the last event that readers may see. Only grows.
     package var durableEnd: UInt64 { ends.durable }
-    /// The position after the last event that clients may be sent an acknowledgement for: the durable end, or with
-    /// `sync: interval` a position ahead of it.
+    /// The position after the last event that may be acknowledged: the durable end, or ahead of it (`sync: interval`).
     package var acknowledgedEnd: UInt64 { ends.acknowledged }
     /// The position of the first event kept.
     package var firstPosition: UInt64 { segments.first?.firstPosition ?? ends.durable }

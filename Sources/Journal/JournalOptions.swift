@@ -41,6 +41,8 @@ package struct JournalOptions: Sendable, Equatable {
     var recentBytes: Int { memoryBytes - (waitingCommits + 1) * queueBytes }
     /// A commit of up to this many bytes is copied for its readers, so that its buffer can be used again at once.
     var smallCommit: Int { min(queueBytes / 4, 512 << 10) }
+    /// How long those who append events may wait for more before they wake the writer.
+    package var commitDelay: Duration = .microseconds(75)
     /// How long a commit waits at most for readers that would have to read it from the disk.
     package var readerWait: Duration = .milliseconds(5)
     package var retainTime: Duration = .seconds(7 * 86_400)

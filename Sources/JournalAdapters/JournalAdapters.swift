@@ -24,6 +24,8 @@ package struct JournalAppender: EventAppender {
 
     package func submit() { journal.wakeWriter() }
 
+    package var commitDelay: Duration { journal.commitDelay }
+
     package func append(
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
     ) -> AppendOutcome {

@@ -259,6 +259,10 @@ import Testing
         ("{ memory: 1MiB }", []),
         ("{ reader_wait: 101ms }", ["1:25: \"reader_wait\" must be from 0s to 100ms"]),
         ("{ reader_wait: 100ms }", []),
+        ("{ commit_delay: 10001us }", ["1:26: \"commit_delay\" must be from 0s to 10ms"]),
+        ("{ commit_delay: 10000us }", []),
+        ("{ commit_delay: 0 }", []),
+        ("{ cursor_interval: 9999us }", ["1:29: \"cursor_interval\" must be from 10ms to 1d"]),
     ])
     func `an unusable journal setting is reported at its place`(_ journal: String, _ expected: [String]) {
         let found = load("journal: \(journal)\n" + withSource("mode: \"0600\"")).diagnostics

@@ -39,6 +39,7 @@ import Testing
               segment_size: 1MiB
               memory: 3MiB
               queue: 256KiB
+              commit_delay: 1500us
               reader_wait: 0s
               cursor_interval: 5s
             routing: { threads: 3 }
@@ -91,7 +92,7 @@ import Testing
                 == .init(
                     directory: "/etc/penstock/state", sync: .interval(.milliseconds(200)), retainTime: .seconds(86_400),
                     retainSize: 1 << 30, whenFull: .drop_oldest, segmentSize: 1 << 20, memory: 3 << 20,
-                    givenQueue: 256 << 10, readerWait: .zero,
+                    givenQueue: 256 << 10, commitDelay: .microseconds(1500), readerWait: .zero,
                     cursorInterval: .seconds(5)))
         let route = try #require(configuration.routes.first)
         #expect(route.name == "all" && route.to == ["f", "h", "p"] && route.transforms.count == 1)
@@ -199,8 +200,9 @@ import Testing
 
     @Test(arguments: [
         ("200ms", Duration.milliseconds(200)), ("5s", .seconds(5)), ("10m", .seconds(600)), ("24h", .seconds(86_400)),
-        ("7d", .seconds(604_800)), ("0", .zero), ("0s", .zero), ("5", nil), ("5 s", nil), ("-5s", nil), ("1.5s", nil),
-        ("s", nil), ("", nil),
+        ("7d", .seconds(604_800)), ("50us", .microseconds(50)), ("0", .zero), ("0s", .zero), ("5", nil), ("5 s", nil),
+        ("-5s", nil), ("1.5s", nil),
+        ("s", nil), ("", nil), ("us", nil), ("9223372036854775807us", nil), ("5Us", nil),
         ("9223372036854775807d", nil), ("٥s", nil), ("5S", nil),
     ])
     func `a duration has a unit and fits into 64 bits`(_ text: String, _ duration: Duration?) {
@@ -225,7 +227,7 @@ import Testing
     }
 
     @Test func `quantities are shown as written`() {
-        for text in ["200ms", "5s", "90s", "10m", "23h", "7d", "0s"] {
+        for text in ["50us", "1500us", "200ms", "5s", "90s", "10m", "23h", "7d", "0s"] {
             #expect(Quantity.duration(text).map { Quantity.text($0) } == text)
         }
         for text in ["32KiB", "1000", "20GiB", "0"] { #expect(Quantity.size(text).map { Quantity.text($0) } == text) }

@@ -66,7 +66,7 @@ import Testing
                 \(file):9:20: error: "5" is not a duration
                     batch: { wait: 5 }
                                    ^
-                hint: a duration is a whole number and a unit: 200ms 5s 10m 24h 7d
+                hint: a duration is a whole number and a unit: 50us 200ms 5s 10m 24h 7d
                 \(file) is not valid: 4 errors, 1 warning
 
                 """)

@@ -20,6 +20,7 @@ extension JournalOptions {
         segmentSize = journal.segmentSize
         memoryBytes = journal.memory
         queueBytes = journal.queue
+        commitDelay = journal.commitDelay
         readerWait = journal.readerWait
         retainTime = journal.retainTime
         retainSize = journal.retainSize

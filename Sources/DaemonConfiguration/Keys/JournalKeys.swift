@@ -33,6 +33,10 @@ extension Section where Target == ConfigurationDraft {
             default: "an eighth of memory, from 256KiB to 2MiB",
             "the maximum size of one write; at most a quarter of memory"),
         Field(
+            "commit_delay", \.journal.commitDelay, .duration(.zero...(.milliseconds(10))),
+            "under light load, how long the first events that arrive wait for those of other clients, so that one write"
+                + " takes them all; while nobody else sends, they do not wait"),
+        Field(
             "reader_wait", \.journal.readerWait, .duration(.zero...(.milliseconds(100))),
             "under full load, how long a write waits at most for destinations that keep up, so that they still find the"
                 + " next events in memory; a destination that takes longer reads from the disk until it has caught up"),

@@ -9,6 +9,8 @@ import Synchronization
 final class ClientLoop: @unchecked Sendable {
     /// How long connections are served between two polls of the kernel.
     static let round = Duration.milliseconds(1)
+    /// A wait for the kernel that was longer than this was a sleep.
+    private static let shortestSleep = Duration.microseconds(20)
     /// The interval between checks of the clients' time limits. It shrinks if a limit is short, down to
     /// `shortestSweep`.
     private static let longestSweep = Duration.seconds(1)
@@ -27,6 +29,8 @@ final class ClientLoop: @unchecked Sendable {
     private let durableEnd: () -> UInt64
     /// Lets the journal commit the events of a round.
     private let submit: () -> Void
+    /// How long the events of a round may wait for those of other clients.
+    private let commitDelay: () -> Duration
     private var hasServed = false
     private let placement: ClientPlacement
     private let orders = OrderQueue()
@@ -57,12 +61,13 @@ final class ClientLoop: @unchecked Sendable {
     private var unswept: [UInt64] = []
     private var memory = MemoryWatch()
     private var load = LightLoad()
+    private var gathering = Gathering()
     private var readsLast = false
     private var isStopping = false
 
     init(
         number: Int, isLight: Bool, clock: any Clock, pressure: RefusalPressure, placement: ClientPlacement,
-        durableEnd: @escaping () -> UInt64, submit: @escaping () -> Void
+        durableEnd: @escaping () -> UInt64, submit: @escaping () -> Void, commitDelay: @escaping () -> Duration
     ) throws(SystemError) {
         poll = try SocketPoll()
         self.number = number
@@ -72,6 +77,7 @@ final class ClientLoop: @unchecked Sendable {
         self.placement = placement
         self.durableEnd = durableEnd
         self.submit = submit
+        self.commitDelay = commitDelay
         nextSweep = clock.now() + Self.longestSweep
     }
 
@@ -97,11 +103,15 @@ final class ClientLoop: @unchecked Sendable {
 
     func run() {
         if isLight { WorkerThread.preferLatency() } else { WorkerThread.giveWay() }
+        WorkerThread.sleepPrecisely()
         while !isStopping {
             beats.add(1, ordering: .relaxed)
-            poll.wait(timeout: timeout(), into: &found)
+            let limit = timeout()
+            let asleepSince = clock.now()
+            poll.wait(timeout: limit, into: &found)
             beats.add(1, ordering: .relaxed)
             for readiness in found { note(readiness) }
+            if !found.isEmpty, limit != .zero { gather(asleepSince: asleepSince) }
             performOrders()
             if commits.takeCommit() { acknowledge() }
             resumeThrottled()
@@ -126,6 +136,18 @@ final class ClientLoop: @unchecked Sendable {
         if !queue.isEmpty || !unswept.isEmpty { return .zero }
         guard !connections.isEmpty || memory.isWatching else { return nil }
         return max(.zero, min(nextSweep, throttled.next ?? nextSweep) - now)
+    }
+
+    /// Waits a moment for more clients. Not while the thread has much to do: then enough has come together while it
+    /// worked.
+    private func gather(asleepSince: Instant) {
+        guard clock.now() - asleepSince >= Self.shortestSleep, gathering.isDue() else { return }
+        let delay = commitDelay()
+        guard delay > .zero else { return }
+        WorkerThread.sleep(for: delay)
+        poll.wait(timeout: .zero, into: &found)
+        for readiness in found { note(readiness) }
+        gathering.note(cameMore: !found.isEmpty)
     }
 
     private func note(_ readiness: SocketPoll.Readiness) {

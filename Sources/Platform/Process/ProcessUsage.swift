@@ -2,6 +2,9 @@ import Glibc
 
 /// What this process uses of the machine.
 package struct ProcessUsage: Sendable, Equatable {
+    /// How many processors the machine has for it.
+    package static var processors: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
     /// Processor time of all threads since the start, in user and in kernel mode.
     package var processorSeconds: Double
     /// Bytes of memory in RAM, and of address space.
@@ -10,6 +13,14 @@ package struct ProcessUsage: Sendable, Equatable {
     /// nil: the system does not tell.
     package var openFiles: Int?
     package var maximumOpenFiles: Int?
+
+    /// Processor time of all threads since the start.
+    package static var processorTime: Duration {
+        var time = timespec()
+        // Fails only for an unknown clock.
+        _ = unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return .nanoseconds(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
 
     /// nil: the system does not tell.
     package static var current: ProcessUsage? {

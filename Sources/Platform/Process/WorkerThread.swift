@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Synchronization
 
 /// A dedicated thread for work that may block. It starts with every signal blocked (the main thread handles them) and
 /// has a name that `top -H` and debuggers show.
@@ -12,6 +13,13 @@ package final class WorkerThread: @unchecked Sendable {
             self.run = run
         }
     }
+
+    private struct Running {
+        var name: String
+        var processorTime: clockid_t
+    }
+
+    private static let running = Mutex<[UInt64: Running]>([:])
 
     private var handle = pthread_t()
 
@@ -57,6 +65,19 @@ package final class WorkerThread: @unchecked Sendable {
         _ = clinux_lower_priority(8)
     }
 
+    /// Lets waits of the calling thread end when they should. By default, the kernel delays the end of each by up to 50
+    /// microseconds, in the hope of others at the same time (PR_SET_TIMERSLACK).
+    package static func sleepPrecisely() {
+        clinux_timer_slack(1)
+    }
+
+    /// The calling thread sleeps. A signal may end it early.
+    package static func sleep(for time: Duration) {
+        let (seconds, attoseconds) = time.components
+        var wait = timespec(tv_sec: Int(clamping: seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+        unsafe nanosleep(&wait, nil)
+    }
+
     /// Waits until the thread has ended. Call once, from another thread.
     package func join() {
         pthread_join(handle, nil)
@@ -66,10 +87,22 @@ package final class WorkerThread: @unchecked Sendable {
     package static var current: UInt64 { UInt64(pthread_self()) }
 
     /// The processor time that the calling thread has used.
-    package static var processorTime: Duration {
+    package static var processorTime: Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
+
+    /// The processor time that each running thread of this type has used, by its name. Those with the same name count
+    /// together.
+    package static var processorTimes: [String: Duration] {
+        running.withLock { running in
+            running.values.reduce(into: [:]) { times, thread in
+                times[thread.name, default: .zero] += time(of: thread.processorTime)
+            }
+        }
+    }
+
+    private static func time(of clock: clockid_t) -> Duration {
         var time = timespec()
         // Fails only for an unknown clock.
-        _ = unsafe clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        _ = unsafe clock_gettime(clock, &time)
         return .nanoseconds(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
@@ -77,6 +110,12 @@ package final class WorkerThread: @unchecked Sendable {
         guard let argument = unsafe argument else { return }
         let body = unsafe Unmanaged<Body>.fromOpaque(argument).takeRetainedValue()
         _ = unsafe clinux_name_thread(String(body.name.prefix(15)))
+        var clock = clockid_t()
+        if unsafe pthread_getcpuclockid(pthread_self(), &clock) == 0 {
+            running.withLock { $0[current] = Running(name: body.name, processorTime: clock) }
+        }
+        // While it is listed, its clock exists.
+        defer { _ = running.withLock { $0.removeValue(forKey: current) } }
         body.run()
     }
 }

@@ -1,0 +1,87 @@
+import Events
+import Glibc
+import Platform
+import Synchronization
+import Testing
+
+@testable import Ingest
+
+struct GatheringTests {
+    @Test func `the thread waits as long as others come`() {
+        var gathering = Gathering()
+        for _ in 0..<100 {
+            let isDue = gathering.isDue()
+            #expect(isDue)
+            gathering.note(cameMore: true)
+        }
+    }
+
+    @Test func `where nobody comes, the next waits are rarer and rarer, up to a bound`() {
+        var gathering = Gathering()
+        var skipped: [Int] = []
+        for _ in 0..<10 {
+            var skips = 0
+            while !gathering.isDue() { skips += 1 }
+            gathering.note(cameMore: false)
+            skipped.append(skips)
+        }
+        #expect(skipped == [0, 1, 3, 7, 15, 31, 63, 127, 255, 255])
+        while !gathering.isDue() {}
+        gathering.note(cameMore: true)
+        let isDue = gathering.isDue()
+        #expect(isDue)
+    }
+
+    /// A journal that counts the events of each commit.
+    private final class CommitRecorder: EventAppender {
+        private let recorder = RecordingAppender()
+        private let ends = Mutex<[Int]>([])
+        let commitDelay: Duration
+
+        init(commitDelay: Duration) { self.commitDelay = commitDelay }
+
+        func append(
+            _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
+        ) -> AppendOutcome {
+            recorder.append(bytes, events: copy events, from: origin, lane: lane)
+        }
+
+        func submit() {
+            let end = recorder.events.count
+            ends.withLock { if end > $0.last ?? 0 { $0.append(end) } }
+        }
+
+        var durableEnd: UInt64 { 0 }
+        /// The number of events at the end of each commit.
+        var commits: [Int] { ends.withLock { $0 } }
+    }
+
+    @Test(arguments: [true, false]) func `events that clients send one after the other share a commit`(gathers: Bool)
+        throws
+    {
+        let path = "/tmp/penstock-gathering-\(gathers)-\(getpid()).sock"
+        let socket = try UnixListener.listen(at: path, mode: 0o600)
+        defer { UnixListener.remove(path) }
+        // Far more than the test needs to write to all of them.
+        let appender = CommitRecorder(commitDelay: gathers ? .seconds(3) : .zero)
+        let ingest = try Ingest(threads: 1, appender: appender, clock: SystemClock())
+        defer { ingest.stop() }
+        try ingest.listen(
+            source: "apps", descriptor: .duplicate(of: socket.raw),
+            limits: SourceLimits(
+                maximumEventSize: 32 << 10, maximumDepth: 64, maximumConnections: 10, maximumUnreadAnswers: 64 << 10),
+            admission: .everybody, statistics: SourceStatistics())
+        let clients = try (0..<4).map { _ in try UnixStream(connectingTo: path) }
+        func eventually(_ condition: () -> Bool) -> Bool {
+            let end = SystemClock().now() + .seconds(60)
+            while !condition(), SystemClock().now() < end { usleep(1000) }
+            return condition()
+        }
+        for (number, client) in clients.enumerated() {
+            if !gathers { #expect(eventually { appender.commits.count == number }) }
+            _ = try client.write(Array((NDJSONStreamTests.event("\(number)") + "\n").utf8).span)
+        }
+        #expect(eventually { appender.commits.last == 4 })
+        #expect(appender.commits == (gathers ? [4] : [1, 2, 3, 4]))
+    }
+}
