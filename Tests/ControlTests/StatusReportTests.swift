@@ -76,6 +76,27 @@ import Testing
         #expect(try JSONDecoder().decode(StatusReport.self, from: JSONEncoder().encode(report)) == report)
     }
 
+    @Test(
+        arguments: [
+            (2, 1.1, "to-out", 0.89, nil),
+            (2, 1.1, "to-out", 0.9, "the thread to-out uses 90 % of a processor"),
+            (8, 7.19, "ingest 1", 0.996, "the thread ingest 1 uses 100 % of a processor"),
+            (2, 1.8, "to-out", 0.7, "1.8 of 2 processors are in use, most by the thread to-out (70 % of a processor)"),
+            (0, 3, "a\u{1b}", .nan, "3.0 of 0 processors are in use, most by the thread a\\u{1B} (0 % of a processor)"),
+        ] as [(Int, Double, String, Double, String?)])
+    func `the status says which thread is the limit`(
+        processors: Int, used: Double, thread: String, share: Double, limit: String?
+    ) {
+        var report = Self.report()
+        #expect(!StatusText.render(report).contains("limit:"))
+        let load = StatusReport.Load(
+            processors: processors, used: used, busiestThread: thread, busiestUsed: share)
+        #expect(load.limit == limit)
+        report.load = load
+        let lines = StatusText.render(report).split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.contains { $0 == "limit: \(limit ?? "")" } == (limit != nil))
+    }
+
     @Test func `normalised events are shown under their source, and only then`() {
         var report = Self.report()
         #expect(!StatusText.render(report).contains("normalised"))

@@ -24,14 +24,17 @@ package struct StatusReport: Codable, Sendable, Equatable {
     package var host: String?
     /// SHA-256 of the running configuration's files, in hexadecimal digits: hosts with the same files have the same.
     package var configurationHash: String?
+    /// nil: it is not known yet.
+    package var load: Load?
 
     /// `health` is derived from `reasons`.
     package init(
         reasons: [String], version: String, uptimeSeconds: Double, eventsPerSecond: Double, sources: [String: Source],
         journal: Journal, destinations: [String: Destination], recentRefusals: [Refusal],
         refusedReload: RefusedReload? = nil, metrics: String? = nil, host: String? = nil,
-        configurationHash: String? = nil
+        configurationHash: String? = nil, load: Load? = nil
     ) {
+        self.load = load
         self.host = host
         self.configurationHash = configurationHash
         self.metrics = metrics
@@ -339,7 +342,7 @@ package struct StatusReport: Codable, Sendable, Equatable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case health, reasons, version, sources, journal, destinations, metrics, host
+        case health, reasons, version, sources, journal, destinations, metrics, host, load
         case configurationHash = "configuration_hash"
         case uptimeSeconds = "uptime_seconds"
         case eventsPerSecond = "events_per_second"

@@ -31,7 +31,8 @@ package enum StatusText {
         for reason in report.reasons { text += "  - \(coloured(reason, .warning))\n" }
         if let reload = report.refusedReload { text += refusal(reload) }
         text +=
-            "penstock \(report.version.withControlCharactersEscaped), up \(Readable.duration(report.uptimeSeconds))\n\n"
+            "penstock \(report.version.withControlCharactersEscaped), up \(Readable.duration(report.uptimeSeconds))\n"
+        text += (report.load?.limit.map { "limit: \($0)\n" } ?? "") + "\n"
 
         var sources = TextTable("SOURCE", ">CONNECTIONS", ">ACCEPTED", ">REFUSED", "REASONS")
         for (name, source) in report.sources.sorted(by: { $0.key < $1.key }) {

@@ -72,6 +72,7 @@ package struct TopScreen: Sendable {
                 lines.append(ScreenLine("  - and \(report.reasons.count - max(1, size.rows / 8)) more", .warning))
             }
         }
+        if let limit = report.load?.limit { lines.append(ScreenLine("limit: \(limit)", .warning)) }
         lines.append(journal(report.journal))
         return [first] + lines
     }

@@ -31,6 +31,7 @@ final class StatusCollector: Sendable {
     private let sources = Mutex<[String: Source]>([:])
     private let timings: JournalTimings
     private let rates = Mutex(RateMeter())
+    private let load = Mutex(LoadMeter())
     private let latencies = Mutex(RecentLatencies())
     private let recent = Mutex(Recent())
     private let receiveTimes = Mutex(ReceiveTimes())
@@ -186,6 +187,8 @@ final class StatusCollector: Sendable {
         let lags = self.lags(end: end, wallClock: wallClock)
         let now = clock.now()
         rates.withLock { $0.sample(counts, at: now) }
+        let (threads, process) = (WorkerThread.processorTimes, ProcessUsage.processorTime)
+        load.withLock { $0.sample(threads: threads, process: process, at: now) }
         latencies.withLock { latencies in
             latencies.sample(at: now) {
                 var snapshots: [RecentLatencies.Key: Histogram.Snapshot] = [
@@ -301,7 +304,8 @@ final class StatusCollector: Sendable {
                     detail: recent.refusal.detail, messageID: recent.refusal.messageID)
             },
             refusedReload: condition.refusedReload, metrics: condition.metrics, host: HostName.current,
-            configurationHash: files.hash)
+            configurationHash: files.hash,
+            load: load.withLock { $0 }.load(of: ProcessUsage.processors))
     }
 }
 

@@ -1,0 +1,41 @@
+import Platform
+
+extension StatusReport {
+    /// What the daemon uses of the machine's processors, averaged over the last seconds.
+    package struct Load: Codable, Sendable, Equatable {
+        /// How many there are.
+        package var processors: Int
+        /// How many it uses: 1.5 are one and a half.
+        package var used: Double
+        /// The thread that uses most, and how much of one processor.
+        package var busiestThread: String
+        package var busiestUsed: Double
+
+        package init(processors: Int, used: Double, busiestThread: String, busiestUsed: Double) {
+            self.processors = processors
+            self.used = used
+            self.busiestThread = busiestThread
+            self.busiestUsed = busiestUsed
+        }
+
+        /// From this share of its time on, a thread, or all processors, can hardly do more.
+        private static let full = 0.9
+
+        /// What keeps the daemon from more; nil: neither the processors nor a thread.
+        package var limit: String? {
+            let thread = "the thread \(busiestThread.withControlCharactersEscaped)"
+            let share = "\(Int((busiestUsed * 100).rounded().clamped)) % of a processor"
+            if used >= Self.full * Double(processors) {
+                let processors = "\((used.clamped * 10).rounded() / 10) of \(processors) processors are in use"
+                return "\(processors), most by \(thread) (\(share))"
+            }
+            return busiestUsed >= Self.full ? "\(thread) uses \(share)" : nil
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case processors, used
+            case busiestThread = "busiest_thread"
+            case busiestUsed = "busiest_used"
+        }
+    }
+}
