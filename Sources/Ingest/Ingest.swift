@@ -17,7 +17,8 @@
 //
 // Threads: one thread accepts clients (`AcceptLoop`) and hands them to the threads that serve them (`ClientLoop`): one
 // for clients that send little, some for clients that send much and for requests with large bodies. Each waits in
-// epoll(7) and reads no more from a client than it can process. One more reads datagram sockets (`Datagrams`).
+// epoll(7) and reads no more from a client than it can process. Under light load it waits a moment for other clients,
+// so that their events share a commit (`Gathering`). One more reads datagram sockets (`Datagrams`).
 // Ingest knows the journal only as an `EventAppender`.
 //
 // Protocols (`ClientStream`): `NDJSONStream`, and `HTTPStream` in HTTP/. A stream socket takes both; the first byte

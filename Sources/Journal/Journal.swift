@@ -33,11 +33,10 @@
 // - A reader belongs to one thread at a time. It shares with the writer the segment list, each segment's published
 //   length and the recent commits.
 //
-// No lock that `append` or a reader takes is held during disk I/O. Those that are protect the cursor files, the live
-// cursors, the making of the spare, and each destination's dead letters. The lock of the cursor files is taken before
-// the lock of the cursor table.
-//
-// `stop` ends the writer, then the keeper, commits the cursors, and releases the directory's lock.
+// No lock that `append` takes is held during disk I/O. Those that are protect the cursor files, the live cursors, the
+// making of the spare, each destination's dead letters, and what lagging readers share (SharedReads). The lock of the
+// cursor files is taken before that of the cursor table. `stop` ends the writer, then the keeper, commits the cursors,
+// and releases the directory's lock.
 //
 // # Files
 //
@@ -49,9 +48,9 @@
 // Under full load, a commit waits up to `reader_wait` for such a destination: once it has to read from the disk, it
 // seldom catches up before the load ends, and all are slower. Cached pages would cost more than the disk does: reading
 // a gigabyte through an empty page cache took ten times the CPU time of reading past it. A destination that lags
-// therefore reads past the page cache too, but first takes the pages that are already cached. It does so in sealed
-// segments only: a write past the page cache makes the kernel drop the cached page, but not always one that is being
-// read. Bytes from the page cache that look damaged are read again from the disk before the damage is reported.
+// therefore reads past the page cache too, but first takes the pages that are already cached, and shares what it reads
+// with others that lag at the same place. It does so in sealed segments only: a write past the page cache makes the
+// kernel drop the cached page, but not always one that is being read. Bytes from there that look damaged are read again.
 //
 // # Cursors
 //
@@ -136,6 +135,7 @@ package final class Journal: Sendable {
     let quarantine: Quarantine
     let ends: JournalEnds
     private let recent: RecentCommits
+    let shared: SharedReads
     private let lifecycle: Mutex<Lifecycle>
     private let writerBell: Doorbell
     private let keeperBell = Doorbell()
@@ -159,6 +159,7 @@ package final class Journal: Sendable {
         let writerBell = Doorbell()
         self.writerBell = writerBell
         recent = RecentCommits(context.options, onRoom: { writerBell.ring() })
+        shared = SharedReads(context.options, disk: context.disk)
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
         queue = AppendQueue(
             options: context.options, clock: context.clock, next: found.next, lanes: lanes, room: room,
@@ -358,7 +359,6 @@ package final class Journal: Sendable {
         next.memoryBytes = context.options.memoryBytes
         next.queueBytes = context.options.queueBytes
         context.setOptions(next)
-        // Retention or intervals may have work due now.
         writerBell.ring()
         keeperBell.ring()
     }
@@ -395,6 +395,6 @@ package final class Journal: Sendable {
 
     /// A reader that starts at `position`, or at the first event kept if that is later.
     package func makeReader(from position: UInt64) -> JournalReader {
-        JournalReader(context, segments, quarantine, recent, from: position)
+        JournalReader(context, segments, quarantine, recent, shared, from: position)
     }
 }

@@ -39,6 +39,8 @@ package struct JournalOptions: Sendable, Equatable {
     var lentBytes: Int { min(recentBytes, 4 * queueBytes) }
     /// The bytes for the latest commits, beside those that wait and the one that is being written.
     var recentBytes: Int { memoryBytes - (waitingCommits + 1) * queueBytes }
+    /// The bytes of segments that lagging readers share, while there are several at one place: on top, too.
+    var sharedBytes: Int { min(memoryBytes / 4, 32 << 20) }
     /// A commit of up to this many bytes is copied for its readers, so that its buffer can be used again at once.
     var smallCommit: Int { min(queueBytes / 4, 512 << 10) }
     /// How long those who append events may wait for more before they wake the writer.

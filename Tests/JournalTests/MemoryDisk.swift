@@ -23,6 +23,7 @@ final class MemoryDisk: Disk {
         var capacity = Int.max
         var failures: [(call: String, path: String, code: Int32, times: Int)] = []
         var syncs = 0
+        var bytesRead = 0
         var cacheIsStale = false
         var cachedPart: (whole: Int, end: Int)?
     }
@@ -104,6 +105,11 @@ final class MemoryDisk: Disk {
         }
         if let code { throw SystemError(call, path, code: code) }
     }
+
+    fileprivate func noteRead(_ count: Int) { state.withLock { $0.bytesRead += count } }
+
+    /// The bytes that were read since the last call.
+    func takeBytesRead() -> Int { state.withLock { exchange(&$0.bytesRead, with: 0) } }
 
     fileprivate func noteSync() { state.withLock { $0.syncs += 1 } }
 
@@ -230,6 +236,7 @@ private final class MemoryFile: DiskFile {
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {
         try disk.check("pread", path)
         let piece = inode.contents.withLock { Array($0.current.dropFirst(offset).prefix(count)) }
+        disk.noteRead(piece.count)
         bytes += piece
         return piece.count
     }

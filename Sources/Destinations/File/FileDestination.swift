@@ -24,7 +24,8 @@
 //
 // With `sync` at checkpoints, another thread makes the syncs (FileSyncer), so that delivery doesn't wait for the disk.
 // The cursor of that moment is reported at the next checkpoint, which waits if the sync has not returned. So at most
-// two intervals of writes are unsynced.
+// two intervals of writes are unsynced. What was appended is written to the disk in pieces before it is synced: commits
+// of the journal on the same disk would otherwise wait behind megabytes.
 //
 // Other processes may rename or delete a file (logrotate), or truncate it (copytruncate). Before each write, the file's
 // identity and size are therefore compared with those at its path. On a mismatch the file is synced and closed, and a
@@ -41,7 +42,8 @@ import Events
 import Platform
 import Telemetry
 
-/// Writes events to files. Runs on its worker's thread; blocks.
+/// Writes events to files. Blocks. Its worker's thread makes the calls, and another one `deliver` for large batches
+/// (WritingThread), but only one at a time.
 package final class FileDestination: Destination {
     /// How long an idle file stays open.
     static let idleLimit = Duration.seconds(60)

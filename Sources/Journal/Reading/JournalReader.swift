@@ -3,7 +3,7 @@ import Platform
 
 /// Reads durable events in order: whole batches, directly into the caller's memory. It verifies a batch before it
 /// returns an event of it. One thread at a time. It shares with the writer only the segment list, each segment's
-/// published length, and the recent commits.
+/// published length, and the recent commits; and with other readers what they read from the disk (SharedReads).
 package final class JournalReader {
     /// The maximum of bytes of one read, unless one batch is longer.
     private static let largestRead = 1 << 20
@@ -12,6 +12,7 @@ package final class JournalReader {
     private let segments: SegmentList
     private let quarantine: Quarantine
     private let recent: RecentCommits
+    private let shared: SharedReads
     /// The position of the next event to read.
     package private(set) var position: UInt64
 
@@ -24,6 +25,8 @@ package final class JournalReader {
     private var seed: ChecksumSeed
     /// The offset of the next batch in the segment.
     private var offset = 0
+    /// The readers of the same segment; only for a sealed one.
+    private var others: SegmentReads?
     /// The end of the last read from the disk in this segment. A read that begins here is one of a series.
     private var readEnd: Int?
     /// While it lags: what the disk reads meanwhile.
@@ -32,17 +35,21 @@ package final class JournalReader {
 
     init(
         _ context: JournalContext, _ segments: SegmentList, _ quarantine: Quarantine, _ recent: RecentCommits,
-        from position: UInt64
+        _ shared: SharedReads, from position: UInt64
     ) {
         self.context = context
         self.segments = segments
         self.quarantine = quarantine
         self.recent = recent
+        self.shared = shared
         self.position = position
         seed = context.seed(0)
     }
 
-    deinit { recent.leave(ObjectIdentifier(self)) }
+    deinit {
+        recent.leave(ObjectIdentifier(self))
+        if let others { shared.leave(others) }
+    }
 
     /// Replaces the batch's contents with the next events: about `maximumBytes` at most, and more only to complete a
     /// batch (256 KiB, or one larger event).
@@ -128,6 +135,7 @@ package final class JournalReader {
         readEnd = nil
         self.segment = segment
         self.file = file
+        if segment.isSealed { others = shared.join(segment) }
         return true
     }
 
@@ -151,6 +159,12 @@ package final class JournalReader {
         segment = nil
         file = nil
         cached = nil
+        leaveOthers()
+    }
+
+    private func leaveOthers() {
+        if let others { shared.leave(others) }
+        others = nil
     }
 
     /// The offset of the batch that holds the position. Payloads are not verified.
@@ -245,10 +259,11 @@ package final class JournalReader {
     private func take(
         _ count: Int, _ file: any DiskFile, at offset: Int, appendingTo bytes: inout [UInt8]
     ) throws(SystemError) -> Int {
-        let got = cached?.readCached(count, at: offset, appendingTo: &bytes) ?? 0
+        var got = cached?.readCached(count, at: offset, appendingTo: &bytes) ?? 0
         // Where nothing is in the page cache, the rest of the segment mostly is not either, and looking costs time. Not
         // in the middle of a batch, whose beginning may have come from there (`looksAgain`).
         if got == 0, bytes.isEmpty { cached = nil }
+        if got < count, let others { got += try others.read(count - got, at: offset + got, appendingTo: &bytes) }
         guard got < count else { return got }
         // The bytes of a sealed segment never change, so they may be read before they are needed.
         let isNext = readEnd == offset + got && segment?.isSealed == true
@@ -259,9 +274,12 @@ package final class JournalReader {
                 : try file.read(count - got, at: offset + got, appendingTo: &bytes))
     }
 
-    /// Stops using the page cache. Bytes that look damaged there may be whole on disk.
+    /// Stops using the page cache and what others read. Bytes that look damaged there may be whole on disk.
     /// - Returns: whether to read the same place again, from the disk.
-    private func looksAgain() -> Bool { exchange(&cached, with: nil) != nil }
+    private func looksAgain() -> Bool {
+        defer { leaveOthers() }
+        return exchange(&cached, with: nil) != nil || others != nil
+    }
 
     /// - Returns: false if the payload is invalid, although its checksum matches.
     private func decode(_ header: BatchHeader, at start: Int, into batch: inout EventBatch) -> Bool {
