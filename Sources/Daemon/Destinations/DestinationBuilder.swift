@@ -58,8 +58,8 @@ struct DestinationBuilder {
         return switch destination.kind {
         case .file(let file):
             Prepared(
-                destination: WritingThread(try make(file, destination, in: configuration), name: destination.name),
-                deadLetters: deadLetters, runsInPool: false)
+                destination: try make(file, destination, in: configuration), deadLetters: deadLetters, runsInPool: false
+            )
         case .http(let http):
             prepare(
                 try HTTPDestination(
