@@ -97,10 +97,9 @@ size_t clinux_cached(int file, off_t offset, size_t count) {
 
 int clinux_write_out(int file, off_t offset, off_t count) {
     const unsigned all = SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-    int result;
-    do result = sync_file_range(file, offset, count, all); while (result != 0 && errno == EINTR);
-    if (result == 0) return 0;
-    return errno == EINVAL || errno == ENOSYS || errno == ESPIPE || errno == EOPNOTSUPP ? 1 : -1;
+    if (sync_file_range(file, offset, count, all) == 0) return 0;
+    /* Any other error may be that of an earlier write. */
+    return errno == ENOSYS || errno == ESPIPE ? 1 : -1;
 }
 
 /* Nanoseconds since 1970. A time that does not fit saturates: a file's time may be in any year. */

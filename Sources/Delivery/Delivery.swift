@@ -21,8 +21,7 @@
 // - Live delivery comes first. A backfill reads and offers only when live delivery has nothing to do.
 //
 // Threads: the turns of one worker never overlap. A destination that may block (files, plugins) has its own thread
-// (WorkerRunner), and files one more, on which large batches are written while the worker routes the next events
-// (WritingThread). HTTP destinations share the few threads of a pool (RoutingPool), and each turn may run on any of
+// (WorkerRunner). HTTP destinations share the few threads of a pool (RoutingPool), and each turn may run on any of
 // them. Outcomes arrive from any thread through SettlementInbox.
 //
 // A tap (DeliveryTap) sees verdicts and outcomes. The worker never waits for it, and it changes nothing.

@@ -50,7 +50,7 @@
 // a gigabyte through an empty page cache took ten times the CPU time of reading past it. A destination that lags
 // therefore reads past the page cache too, but first takes the pages that are already cached, and shares what it reads
 // with others that lag at the same place. It does so in sealed segments only: a write past the page cache makes the
-// kernel drop the cached page, but not always one that is being read. Bytes from there that look damaged are read again.
+// kernel drop the cached page, but not always one that is being read. Bytes from there that look damaged are read anew.
 //
 // # Cursors
 //
@@ -277,8 +277,7 @@ package final class Journal: Sendable {
         )
     }
 
-    /// Writes and syncs the queued events, commits the cursors, and releases the lock. Returns when that is done or the
-    /// disk has refused it.
+    /// Writes and syncs what is queued, commits the cursors, releases the lock. Returns then, or if the disk fails.
     package func stop() {
         queue.end()
         stopping.store(true, ordering: .releasing)
@@ -286,6 +285,7 @@ package final class Journal: Sendable {
             lifecycle.isStopped = true
             return (exchange(&lifecycle.running, with: nil), exchange(&lifecycle.stepped, with: nil))
         }
+        spare.hurry()
         writerBell.ring()
         running?.writer.join()
         keeperBell.ring()

@@ -37,9 +37,9 @@ struct ConfigurationPage<Writer: PageWriter> {
             set twice is an error. Relative paths are relative to the file that contains them. Below, NAME is a name \
             of your choice.
 
-            A duration is a whole number and a unit: 200ms, 5s, 10m, 24h, 7d. A size is a number of bytes, or a number \
-            and a unit: 32KiB, 1MiB, 20GiB. A secret is written !secret NAME, or {{ secret.NAME }} inside a string, \
-            and is read from $CREDENTIALS_DIRECTORY or secrets.directory.
+            A duration is a whole number and a unit: 50us, 200ms, 5s, 10m, 24h, 7d. A size is a number of bytes, or a \
+            number and a unit: 32KiB, 1MiB, 20GiB. A secret is written !secret NAME, or {{ secret.NAME }} inside a \
+            string, and is read from $CREDENTIALS_DIRECTORY or secrets.directory.
 
             penstock check validates a configuration. penstock check --schema prints the keys below as a JSON Schema \
             for editors.

@@ -41,8 +41,8 @@ void clinux_forget_secret(void *pages, size_t count);
 size_t clinux_cached(int file, off_t offset, size_t count);
 
 /* Writes the part of the file that is changed in the page cache, and waits for it (sync_file_range(2)). It makes
- * nothing durable. Returns 0; 1 if the filesystem has no such call; -1 for a failure, which a later fdatasync does not
- * report again. */
+ * nothing durable. Returns 0; 1 if the system has no such call for the file; -1 for a failure, which a later
+ * fdatasync may not report again. */
 int clinux_write_out(int file, off_t offset, off_t count);
 
 struct clinux_status {

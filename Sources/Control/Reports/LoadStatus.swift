@@ -3,7 +3,7 @@ import Platform
 extension StatusReport {
     /// What the daemon uses of the machine's processors, averaged over the last seconds.
     package struct Load: Codable, Sendable, Equatable {
-        /// How many there are.
+        /// How many the daemon may run on. A limit of its cgroup (`CPUQuota=`) does not count.
         package var processors: Int
         /// How many it uses: 1.5 are one and a half.
         package var used: Double

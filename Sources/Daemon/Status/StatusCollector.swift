@@ -4,6 +4,7 @@ import Control
 import Delivery
 import Destinations
 import Events
+import Foundation
 import Ingest
 import Journal
 import JournalAdapters
@@ -305,7 +306,7 @@ final class StatusCollector: Sendable {
             },
             refusedReload: condition.refusedReload, metrics: condition.metrics, host: HostName.current,
             configurationHash: files.hash,
-            load: load.withLock { $0 }.load(of: ProcessUsage.processors))
+            load: load.withLock { $0 }.load(of: ProcessInfo.processInfo.activeProcessorCount))
     }
 }
 

@@ -42,8 +42,7 @@ import Events
 import Platform
 import Telemetry
 
-/// Writes events to files. Blocks. Its worker's thread makes the calls, and another one `deliver` for large batches
-/// (WritingThread), but only one at a time.
+/// Writes events to files. Runs on its worker's thread; blocks.
 package final class FileDestination: Destination {
     /// How long an idle file stays open.
     static let idleLimit = Duration.seconds(60)

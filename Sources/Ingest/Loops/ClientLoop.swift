@@ -106,12 +106,11 @@ final class ClientLoop: @unchecked Sendable {
         WorkerThread.sleepPrecisely()
         while !isStopping {
             beats.add(1, ordering: .relaxed)
-            let limit = timeout()
-            let asleepSince = clock.now()
+            let (limit, asleepSince) = (timeout(), clock.now())
             poll.wait(timeout: limit, into: &found)
             beats.add(1, ordering: .relaxed)
             for readiness in found { note(readiness) }
-            if !found.isEmpty, limit != .zero { gather(asleepSince: asleepSince) }
+            if limit != .zero, found.contains(where: \.canRead) { gather(asleepSince: asleepSince) }
             performOrders()
             if commits.takeCommit() { acknowledge() }
             resumeThrottled()
@@ -138,12 +137,11 @@ final class ClientLoop: @unchecked Sendable {
         return max(.zero, min(nextSweep, throttled.next ?? nextSweep) - now)
     }
 
-    /// Waits a moment for more clients. Not while the thread has much to do: then enough has come together while it
-    /// worked.
+    /// Waits a moment for more clients, unless enough has come together while the thread worked. It may take a `wake`:
+    /// what that is for must be looked at afterwards.
     private func gather(asleepSince: Instant) {
-        guard clock.now() - asleepSince >= Self.shortestSleep, gathering.isDue() else { return }
         let delay = commitDelay()
-        guard delay > .zero else { return }
+        guard delay > .zero, clock.now() - asleepSince >= Self.shortestSleep, gathering.isDue() else { return }
         WorkerThread.sleep(for: delay)
         poll.wait(timeout: .zero, into: &found)
         for readiness in found { note(readiness) }

@@ -263,7 +263,7 @@ package final class JournalReader {
         // Where nothing is in the page cache, the rest of the segment mostly is not either, and looking costs time. Not
         // in the middle of a batch, whose beginning may have come from there (`looksAgain`).
         if got == 0, bytes.isEmpty { cached = nil }
-        if got < count, let others { got += try others.read(count - got, at: offset + got, appendingTo: &bytes) }
+        if got < count, let others { got += others.read(count - got, at: offset + got, appendingTo: &bytes) }
         guard got < count else { return got }
         // The bytes of a sealed segment never change, so they may be read before they are needed.
         let isNext = readEnd == offset + got && segment?.isSealed == true

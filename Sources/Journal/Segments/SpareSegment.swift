@@ -22,7 +22,7 @@ final class SpareSegment: Sendable {
     /// If segments fill faster than this, the spare is not filled with zeros: the disk has more important writes, and
     /// commits are then so large that the extra cost of each matters little.
     private static let urgency = Duration.seconds(2)
-    /// The writer has asked for a spare in vain.
+    /// The writer has asked for a spare in vain, or the journal is to stop.
     private let isAwaited = Atomic(false)
 
     init(_ context: JournalContext, _ quarantine: Quarantine) {
@@ -31,6 +31,9 @@ final class SpareSegment: Sendable {
     }
 
     var isReady: Bool { state.withLock { $0.ready } }
+
+    /// Ends the filling with zeros. Any thread.
+    func hurry() { isAwaited.store(true, ordering: .relaxed) }
 
     /// Makes a spare unless one is ready.
     func prepare() throws(SystemError) {
@@ -135,7 +138,7 @@ final class SpareSegment: Sendable {
         as position: UInt64, into segments: SegmentList
     ) throws(SystemError) -> (segment: Segment, file: any DiskFile)? {
         guard isReady else {
-            isAwaited.store(true, ordering: .relaxed)
+            hurry()
             return nil
         }
         isAwaited.store(false, ordering: .relaxed)

@@ -103,7 +103,7 @@ package protocol DiskFile: AnyObject, Sendable {
     /// - Parameter appended: the offsets of the bytes.
     func sync(inPieces appended: Range<Int>) throws(SystemError)
     func truncate(to size: Int) throws(SystemError)
-    /// Extends an empty file to `size` zero bytes. Disk space is reserved but not written (posix_fallocate(3)).
+    /// Extends a file to `size` bytes with zeros. Disk space is reserved but not written (posix_fallocate(3)).
     func allocate(_ size: Int) throws(SystemError)
     /// An extended attribute of the file (xattr(7)); nil: it has none of this name with at most 256 bytes, or the
     /// filesystem keeps none.

@@ -264,6 +264,7 @@ private final class SystemFile: DiskFile {
     }
 
     func sync(inPieces appended: Range<Int>) throws(SystemError) {
+        guard appended.count > Self.smallestPiece else { return try sync() }
         // A disk that gets much has no latency to lose.
         let piece = max(Self.smallestPiece, appended.count / Self.mostPieces)
         for place in stride(from: appended.lowerBound, to: appended.upperBound, by: piece) {

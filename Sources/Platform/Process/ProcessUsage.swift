@@ -2,9 +2,6 @@ import Glibc
 
 /// What this process uses of the machine.
 package struct ProcessUsage: Sendable, Equatable {
-    /// How many processors the machine has for it.
-    package static var processors: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
-
     /// Processor time of all threads since the start, in user and in kernel mode.
     package var processorSeconds: Double
     /// Bytes of memory in RAM, and of address space.
