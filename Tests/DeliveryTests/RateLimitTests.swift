@@ -101,4 +101,21 @@ struct RateLimitTests {
         bench.run(for: .seconds(5))
         #expect(bench.cursors.position == 10)
     }
+
+    @Test func `the wait of Retry-After begins when the answer comes, not when the turn began`() {
+        let bench = Bench(DeliveryPolicy(retryInitial: .milliseconds(10), retryMaximum: .seconds(60)))
+        bench.destination.answer = { _ in
+            bench.clock.advance(.milliseconds(300))
+            return .all(.retry(reason: "HTTP 429", after: .seconds(5)))
+        }
+        bench.log.append(1)
+        bench.turn()
+        bench.destination.answer = { _ in .all(.delivered) }
+        bench.clock.advance(.seconds(5) - .milliseconds(1))
+        bench.turn()
+        #expect(bench.destination.offers.count == 1)
+        bench.clock.advance(.milliseconds(1))
+        bench.turn()
+        #expect(bench.destination.offers.count == 2)
+    }
 }

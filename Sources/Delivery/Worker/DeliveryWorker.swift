@@ -193,7 +193,7 @@ package final class DeliveryWorker: @unchecked Sendable {
 
     private func run(from start: Instant, until limit: Instant) -> Instant? {
         var now = start
-        settle(now)
+        settle()
         restartIfFailed(now)
         if let stopBy {
             intake?.keepUnrouted()
@@ -212,7 +212,7 @@ package final class DeliveryWorker: @unchecked Sendable {
             flushDeadLetters(now)
             let offered = offer(now)
             let again = !read && !offered && backfill(now, bound)
-            let settled = settle(now)
+            let settled = settle()
             guard read || offered || settled || again else { break }
             now = setting.clock.now()
             if now >= limit { break }
@@ -230,10 +230,12 @@ package final class DeliveryWorker: @unchecked Sendable {
     /// Processes the destination's answers and the inbox.
     /// - Returns: whether anything was settled.
     @discardableResult
-    private func settle(_ now: Instant) -> Bool {
+    private func settle() -> Bool {
         destination.resume()
         stopBy = inbox.take(into: &settled)
         guard !settled.isEmpty else { return false }
+        // An answer may have come after the turn began; the wait that it asks for begins with it.
+        let now = setting.clock.now()
         for (offer, settlement) in settled {
             if let kind = offer.backfill {
                 apply(offer.id, settlement, to: kind, now)
