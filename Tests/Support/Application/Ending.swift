@@ -43,6 +43,21 @@ enum Ending: String {
 private let eventCount = CommandLine.arguments.last.flatMap { Int($0) } ?? 0
 
 func recordAll(_ name: String = "Parent") { record(name, 0..<eventCount) }
+
+/// Records all events, those of the end shortly before a fork. Each path that the child takes has been taken before it:
+/// Swift's runtime has locks of its own for types that are used for the first time, and one that another thread holds
+/// while the process forks stays locked in the child.
+@MainActor func recordAllBeforeFork() {
+    let ended = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+        record("Parent", 0..<1)
+        ended.signal()
+    }
+    ended.wait()
+    waitUntilNothingIsInMemory()
+    record("Parent", 1..<eventCount)
+}
+
 func recordLate() { recordAll() }
 private func exitOnSignal(_ signal: Int32) { Foundation.exit(0) }
 
@@ -60,7 +75,11 @@ private func unblockSignals() {
 
 @MainActor func end(_ way: Ending) async {
     unblockSignals()
-    if way != .late, way != .released { recordAll() }
+    switch way {
+    case .late, .released: break
+    case .child: recordAllBeforeFork()
+    default: recordAll()
+    }
     switch way {
     case .returning, .late: return
     case .exit: Foundation.exit(3)

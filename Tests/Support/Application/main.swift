@@ -92,7 +92,7 @@ case "flush":
     say("\(await analytics.flush())")
     while true { pause() }
 case "fork":
-    recordAll()
+    recordAllBeforeFork()
     let child = forkProcess()
     if child == 0 {
         let threads = 4
