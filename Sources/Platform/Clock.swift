@@ -39,7 +39,8 @@ package struct SystemClock: Clock {
     package func now() -> Instant { Instant(nanoseconds: Self.read(CLOCK_MONOTONIC)) }
     package func wallClock() -> Int64 { Self.read(CLOCK_REALTIME) }
 
-    private static func read(_ clock: clockid_t) -> Int64 {
+    /// Nanoseconds of a clock of clock_gettime(2).
+    static func read(_ clock: clockid_t) -> Int64 {
         var time = timespec()
         // Fails only for an unknown clock.
         _ = unsafe clock_gettime(clock, &time)

@@ -3,11 +3,13 @@ import Platform
 
 /// A client that speaks the socket's protocol directly. One thread at a time.
 final class EventClient: @unchecked Sendable {
+    private weak var daemon: TestDaemon?
     private let stream: UnixStream
     private var unread: [UInt8] = []
 
     /// - Parameter socket: nil: the daemon's first socket.
     init(_ daemon: TestDaemon, socket: String? = nil, acknowledgements: Bool = true) throws {
+        self.daemon = daemon
         stream = try UnixStream(connectingTo: socket ?? daemon.events)
         if acknowledgements { try send(#"{"penstock":{"acks":true}}"# + "\n") }
     }
@@ -20,7 +22,9 @@ final class EventClient: @unchecked Sendable {
         var done = 0
         while done < bytes.count {
             guard try stream.wait(toWrite: true, timeout: .seconds(60)).canWrite else {
-                throw Failure("cannot write for 60 s")
+                // The daemon is gone when somebody reads this.
+                let status = (try? daemon?.penstock("status").output) ?? "no status"
+                throw Failure("cannot write for 60 s: \(status)\(daemon?.log ?? "")")
             }
             done += try stream.write(bytes.span.extracting(done..<bytes.count))
         }

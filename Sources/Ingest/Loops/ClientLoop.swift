@@ -142,7 +142,7 @@ final class ClientLoop: @unchecked Sendable {
     private func gather(asleepSince: Instant) {
         let delay = commitDelay()
         guard delay > .zero, clock.now() - asleepSince >= Self.shortestSleep, gathering.isDue() else { return }
-        WorkerThread.sleep(for: delay)
+        pause(for: delay)
         poll.wait(timeout: .zero, into: &found)
         for readiness in found { note(readiness) }
         gathering.note(cameMore: !found.isEmpty)

@@ -26,7 +26,8 @@ final class SharedReads: Sendable {
     private struct State {
         /// The oldest first.
         var pieces: [Piece] = []
-        var shelves: [ObjectIdentifier: SegmentReads] = [:]
+        /// By segment: those that readers are in.
+        var open: [ObjectIdentifier: SegmentReads] = [:]
         /// For the next segment: the kernel takes long to release it.
         var ahead: ReadAhead?
     }
@@ -48,9 +49,9 @@ final class SharedReads: Sendable {
     func join(_ segment: Segment) -> SegmentReads {
         state.withLock { state in
             let reads =
-                state.shelves[ObjectIdentifier(segment)]
+                state.open[ObjectIdentifier(segment)]
                 ?? SegmentReads(segment, of: self, disk, ahead: exchange(&state.ahead, with: nil))
-            state.shelves[ObjectIdentifier(segment)] = reads
+            state.open[ObjectIdentifier(segment)] = reads
             reads.readers.add(1, ordering: .relaxed)
             return reads
         }
@@ -59,7 +60,7 @@ final class SharedReads: Sendable {
     func leave(_ reads: SegmentReads) {
         let left = state.withLock { state in
             let left = reads.readers.subtract(1, ordering: .relaxed).newValue
-            if left == 0 { state.shelves[ObjectIdentifier(reads.segment)] = nil }
+            if left == 0 { state.open[ObjectIdentifier(reads.segment)] = nil }
             // Who is alone reads for itself, and others may begin elsewhere.
             if left <= 1 { state.pieces.removeAll { $0.segment === reads.segment } }
             return left

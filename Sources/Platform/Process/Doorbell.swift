@@ -59,5 +59,8 @@ import Glibc
 
 /// Blocks the calling thread. For a thread that nobody needs to wake; elsewhere a `Doorbell` waits.
 package func pause(for duration: Duration) {
-    Doorbell().wait(until: SystemClock().now() + duration)
+    let end = (SystemClock().now() + duration).nanoseconds
+    var time = timespec(tv_sec: Int(end / 1_000_000_000), tv_nsec: Int(end % 1_000_000_000))
+    // A signal may interrupt it.
+    while unsafe clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
 }

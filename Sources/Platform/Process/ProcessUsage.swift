@@ -12,12 +12,7 @@ package struct ProcessUsage: Sendable, Equatable {
     package var maximumOpenFiles: Int?
 
     /// Processor time of all threads since the start.
-    package static var processorTime: Duration {
-        var time = timespec()
-        // Fails only for an unknown clock.
-        _ = unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return .nanoseconds(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
+    package static var processorTime: Duration { .nanoseconds(SystemClock.read(CLOCK_PROCESS_CPUTIME_ID)) }
 
     /// nil: the system does not tell.
     package static var current: ProcessUsage? {

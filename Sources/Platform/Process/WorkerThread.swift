@@ -71,13 +71,6 @@ package final class WorkerThread: @unchecked Sendable {
         clinux_timer_slack(1)
     }
 
-    /// The calling thread sleeps. A signal may end it early.
-    package static func sleep(for time: Duration) {
-        let (seconds, attoseconds) = time.components
-        var wait = timespec(tv_sec: Int(clamping: seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        unsafe nanosleep(&wait, nil)
-    }
-
     /// Waits until the thread has ended. Call once, from another thread.
     package func join() {
         pthread_join(handle, nil)
@@ -87,23 +80,16 @@ package final class WorkerThread: @unchecked Sendable {
     package static var current: UInt64 { UInt64(pthread_self()) }
 
     /// The processor time that the calling thread has used.
-    package static var processorTime: Duration { time(of: CLOCK_THREAD_CPUTIME_ID) }
+    package static var processorTime: Duration { .nanoseconds(SystemClock.read(CLOCK_THREAD_CPUTIME_ID)) }
 
     /// The processor time that each running thread of this type has used, by its name. Those with the same name count
     /// together.
     package static var processorTimes: [String: Duration] {
         running.withLock { running in
             running.values.reduce(into: [:]) { times, thread in
-                times[thread.name, default: .zero] += time(of: thread.processorTime)
+                times[thread.name, default: .zero] += .nanoseconds(SystemClock.read(thread.processorTime))
             }
         }
-    }
-
-    private static func time(of clock: clockid_t) -> Duration {
-        var time = timespec()
-        // Fails only for an unknown clock.
-        _ = unsafe clock_gettime(clock, &time)
-        return .nanoseconds(Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
     fileprivate static func main(_ argument: UnsafeMutableRawPointer?) {
