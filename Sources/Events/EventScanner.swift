@@ -116,7 +116,7 @@ import CSimdjson
     }
 
     private func isTimestamp(_ contents: Span<UInt8>) -> Bool {
-        if Timestamp.parse(contents) != nil { return true }
+        if Timestamp.isPlain(contents) || Timestamp.parse(contents) != nil { return true }
         // Escapes are valid in a time, though unusual.
         var decoded: [UInt8] = []
         guard JSONText.unescape(contents, into: &decoded) else { return false }

@@ -67,6 +67,31 @@ import Testing
         #expect((time.count(perSecond: 1_000_000_000) == nil) == (seconds > 9_223_372_035 || seconds < -9_223_372_036))
     }
 
+    @Test func `the quick look takes plain times only, and each of them`() {
+        let plain = Array("2026-02-28T23:59:59.999Z".utf8)
+        #expect(Timestamp.isPlain(plain.span) && !Timestamp.isPlain(plain.span.extracting(0..<23)))
+        // Each byte at each place: what the quick look takes is a time of this form.
+        for place in plain.indices {
+            for byte in UInt8.min...UInt8.max {
+                var text = plain
+                text[place] = byte
+                let isTime = Timestamp.time(text.span).map { time in
+                    var output: [UInt8] = []
+                    return Timestamp.append(time, to: &output) && output == text
+                }
+                #expect(Timestamp.isPlain(text.span) == (isTime ?? false), "\(text)")
+            }
+        }
+        for (month, day) in (0...13).flatMap({ month in (0...32).map { (month, $0) } }) {
+            for clock in ["00:00:00", "23:59:59", "24:00:00", "12:60:00", "12:00:60"] {
+                let digits = [month, day].map { $0 < 10 ? "0\($0)" : "\($0)" }
+                let text = "2024-\(digits[0])-\(digits[1])T\(clock).000Z"
+                let expected = 1...12 ~= month && 1...28 ~= day && clock != "24:00:00" && !clock.contains("60")
+                #expect(Timestamp.isPlain(text.utf8.span) == expected, "\(text)")
+            }
+        }
+    }
+
     @Test func `every day of four centuries is parsed as it was written`() {
         // 1700 to 2100: every kind of leap year, and the years divisible by 100 that are not leap years.
         let day = 86_400 * Self.second
