@@ -7,6 +7,8 @@ import Platform
 package final class JournalReader {
     /// The maximum of bytes of one read, unless one batch is longer.
     private static let largestRead = 1 << 20
+    /// How many bytes ahead to prefetch. Where a record begins is known late, and another processor has written it.
+    private static let prefetchDistance = 4096
 
     private let context: JournalContext
     private let segments: SegmentList
@@ -329,7 +331,9 @@ package final class JournalReader {
                         index: RecordLayout.index(
                             bytes, at: place, kind: kind, flags: record.flags, length: record.length)))
             }
-            place += RecordLayout.size(record.length)
+            let size = RecordLayout.size(record.length)
+            bytes.prefetch(from: place + size + Self.prefetchDistance, count: size)
+            place += size
             next &+= 1
         }
         return true
