@@ -115,8 +115,8 @@ package final class DestinationRouter {
         self.journal = journal
         originText = OriginText(
             isReplay: pipeline.contains(where: \.isReplayMark), host: host, userName: userNames)
-        if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(fields, indexer) }
-        if let indexer, isChained { runner = StageRunner(fields, indexer) }
+        if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(indexer) }
+        if let indexer, isChained { runner = StageRunner(indexer) }
     }
 
     /// Whether each event's output starts with an envelope. A byte 0 separates the two.
@@ -125,6 +125,8 @@ package final class DestinationRouter {
     /// Decides about one event. If the verdict is `.routed` or `.split`, appends what the destination gets to `output`:
     /// JSON without a line feed at the end. Otherwise appends nothing.
     package func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout [UInt8]) -> Verdict {
+        // Held for the view's sake.
+        let fields = fields
         fields.startEvent()
         guard event.length >= 2 else { return .rejected(reason: StageRunner.unreadable) }
         if fields.readsOrigin { return routeWithOrigin(event, of: batch, into: &output) }
@@ -138,6 +140,7 @@ package final class DestinationRouter {
     private func routeWithOrigin(
         _ event: EventRecord, of batch: borrowing EventBatch, into output: inout [UInt8]
     ) -> Verdict {
+        let fields = fields
         // Moved out of the object: Swift gives no view of an array that a class holds.
         var memory: [UInt8] = []
         swap(&memory, &self.memory)
@@ -175,7 +178,7 @@ package final class DestinationRouter {
                 fields.startEvent()
                 let memory = runner.texts.bytes.span.extracting(runner.texts.memory(of: k))
                 let length = runner.texts.range(of: k).count
-                decide(runner.view(memory, length: length, view), into: &output, &parts)
+                decide(runner.view(memory, length: length, of: view), into: &output, &parts)
             }
         }
         return parts.verdict(&output)
@@ -240,7 +243,7 @@ package final class DestinationRouter {
             fields.startEvent()
             let memory = runner.texts.bytes.span.extracting(runner.texts.memory(of: k))
             let length = runner.texts.range(of: k).count
-            write(runner.view(memory, length: length, view), end, into: &output, &parts)
+            write(runner.view(memory, length: length, of: view), end, into: &output, &parts)
         }
     }
 

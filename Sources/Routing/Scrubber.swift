@@ -19,13 +19,14 @@ package final class Scrubber {
             RouteChain(transforms.map(RouteChain.Step.init), endsInEdits: false, StageSurroundings(), &table).stages
         let indexer = EventIndexer(&table)
         fields = EventFields(table)
-        runner = StageRunner(fields, indexer)
+        runner = StageRunner(indexer)
     }
 
     /// - Parameters:
     ///   - json: an event that admission accepted.
     ///   - index: its index.
     package func scrub(_ json: Span<UInt8>, _ index: EventIndex, into output: inout [UInt8]) -> Outcome {
+        let fields = fields
         fields.startEvent()
         switch runner.run(stages[...], EventView(json: json, index: index, fields: fields)) {
         case .done:

@@ -2,38 +2,53 @@ import Events
 
 /// One event as filters and transforms see it: its bytes, the index that admission built, and the values read from it.
 /// It lives no longer than the bytes.
-struct EventView: ~Copyable, ~Escapable {
+@safe struct EventView: ~Copyable, ~Escapable {
     /// The event's bytes.
     let json: Span<UInt8>
     /// The bytes in which the slices of values count: the event, and what follows it (`EventMemory`).
     let memory: Span<UInt8>
     let index: EventIndex
-    let fields: EventFields
+    // Not counted, because a view is made for each event: whoever makes one keeps the fields, as `@_lifetime` demands.
+    private let held: Unmanaged<EventFields>
     let moment: EventMoment
 
-    @_lifetime(copy json)
+    /// The values read from the event.
     @inline(__always)
-    init(json: Span<UInt8>, index: EventIndex, fields: EventFields, moment: EventMoment = EventMoment()) {
+    var fields: EventFields { unsafe held._withUnsafeGuaranteedRef { $0 } }
+
+    @_lifetime(copy json, borrow fields)
+    @inline(__always)
+    init(json: Span<UInt8>, index: EventIndex, fields: borrowing EventFields, moment: EventMoment = EventMoment()) {
         self.json = json
         memory = json
         self.index = index
-        self.fields = fields
+        unsafe held = .passUnretained(fields)
         self.moment = moment
     }
 
     /// - Parameter length: the number of bytes at the start of `memory` that are the event.
-    @_lifetime(copy memory)
-    init(memory: Span<UInt8>, length: Int, index: EventIndex, fields: EventFields, moment: EventMoment) {
+    @_lifetime(copy memory, borrow fields)
+    init(memory: Span<UInt8>, length: Int, index: EventIndex, fields: borrowing EventFields, moment: EventMoment) {
         json = memory.extracting(0..<length)
         self.memory = memory
         self.index = index
-        self.fields = fields
+        unsafe held = .passUnretained(fields)
         self.moment = moment
+    }
+
+    /// Another version of an event, with the same fields.
+    @_lifetime(copy memory, copy original)
+    init(memory: Span<UInt8>, length: Int, index: EventIndex, of original: borrowing EventView) {
+        json = memory.extracting(0..<length)
+        self.memory = memory
+        self.index = index
+        unsafe held = original.held
+        moment = original.moment
     }
 
     @_lifetime(copy self)
     func copied() -> EventView {
-        EventView(memory: memory, length: json.count, index: index, fields: fields, moment: moment)
+        EventView(memory: memory, length: json.count, index: index, of: self)
     }
 
     /// The bytes that follow the event in its memory.
@@ -43,7 +58,9 @@ struct EventView: ~Copyable, ~Escapable {
     }
 
     @inline(__always)
-    func value(_ path: Int) -> FieldValue { fields.value(path, in: json, index.kind) }
+    func value(_ path: Int) -> FieldValue {
+        unsafe held._withUnsafeGuaranteedRef { $0.value(path, in: json, index.kind) }
+    }
 
     /// The value of a field that the index usually holds. If the index does not hold it, it is searched in the event.
     @inline(__always)

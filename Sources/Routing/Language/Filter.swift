@@ -48,6 +48,7 @@ package final class FilterMatcher {
     ///   - index: its index.
     ///   - origin: its sender; nil: not known.
     package func matches(_ json: Span<UInt8>, _ index: EventIndex, from origin: Origin?) -> Bool {
+        let fields = fields
         fields.startEvent()
         if fields.readsOrigin {
             var memory = [UInt8](copying: json)

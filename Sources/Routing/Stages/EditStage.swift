@@ -29,9 +29,9 @@ final class EditStage {
     private let steps: [Step]
     private let limit: Int
     private var overlay: Overlay
-    /// Set if the stage only ever adds constants at the event's top level. Holds the text that replaces the closing
-    /// brace of an event that has none of these fields.
-    private let constantEnd: (text: [UInt8], members: [ConstantMember])?
+    /// The stage only ever adds constants at the event's top level: those of `constantEnd`.
+    private let addsConstantsOnly: Bool
+    private let constantEnd: ConstantEnd
 
     /// - Parameter findsTraits: as in `StageBinding`.
     init(
@@ -59,9 +59,8 @@ final class EditStage {
             case .rewrite: preconditionFailure("a rewriting transform is a separate stage")
             }
         }
-        constantEnd = constants.map { members in
-            (members.flatMap { [UInt8(ascii: ",")] + $0.key + $0.json } + [UInt8(ascii: "}")], members)
-        }
+        addsConstantsOnly = constants != nil
+        constantEnd = ConstantEnd(constants ?? [])
         self.steps = compiled
         let messageIDNode = binding.node(IndexedField.messageID.path)
         table = binding.table
@@ -131,29 +130,56 @@ final class EditStage {
         let index = indexer.index(of: unique.span, EventFields(table), kind: view.index.kind)
         unique.append(contentsOf: view.suffix)
         view.fields.startEvent()
-        let view = EventView(
-            memory: unique.span, length: length, index: index, fields: view.fields, moment: view.moment)
+        let view = EventView(memory: unique.span, length: length, index: index, of: view)
         return apply(view, messageID: messageID, isUnique: true, into: &output)
     }
 
     /// The common case, a single copy: there are no edits, or only constants that the event does not have yet.
     private func appendWhole(_ view: borrowing EventView, into output: inout [UInt8]) -> Range<Int>? {
-        guard let constantEnd, view.index.messageID.isPresent else { return nil }
-        // A search of the bytes usually shows that the key is new to the event, so that its fields need not be read.
-        for member in constantEnd.members {
-            if JSONText.mayHaveKey(member.key.span.extracting(droppingLast: 1), in: view.json),
-                view.value(member.path).type != .missing
-            {
-                return nil
-            }
-        }
+        guard addsConstantsOnly, view.index.messageID.isPresent, !constantEnd.isIn(view) else { return nil }
         let start = output.count + Int(view.index.messageID.offset)
-        if constantEnd.members.isEmpty {
+        constantEnd.append(view, to: &output)
+        return start..<start + Int(view.index.messageID.length)
+    }
+}
+
+/// The text that replaces the closing brace of an event, to add members that it does not have. All keys are in one
+/// array, so that no reference is counted for an event.
+private struct ConstantEnd {
+    private let text: [UInt8]
+    private let keys: [UInt8]
+    private let members: [(key: Range<Int>, path: Int)]
+
+    init(_ members: [ConstantMember]) {
+        text = members.flatMap { [UInt8(ascii: ",")] + $0.key + $0.json } + [UInt8(ascii: "}")]
+        var keys: [UInt8] = []
+        self.members = members.map { member in
+            let start = keys.count
+            // Without the colon.
+            keys += member.key.dropLast()
+            return (start..<keys.count, member.path)
+        }
+        self.keys = keys
+    }
+
+    /// Whether the event has one of the members.
+    func isIn(_ view: borrowing EventView) -> Bool {
+        let keys = keys
+        for index in members.indices {
+            // A search of the bytes usually shows that the event does not have the key. Then no field is read.
+            let key = keys.span.extracting(members[index].key)
+            if JSONText.mayHaveKey(key, in: view.json), view.value(members[index].path).type != .missing { return true }
+        }
+        return false
+    }
+
+    /// Appends the event with the members.
+    func append(_ view: borrowing EventView, to output: inout [UInt8]) {
+        if members.isEmpty {
             output.append(contentsOf: view.json)
         } else {
             output.append(contentsOf: view.json.extracting(0..<view.json.count - 1))
-            output.append(contentsOf: constantEnd.text)
+            output.append(contentsOf: text)
         }
-        return start..<start + Int(view.index.messageID.length)
     }
 }

@@ -13,13 +13,9 @@ struct StageRunner {
     /// The output of the last stage.
     private(set) var texts = EventTexts()
     private var next = EventTexts()
-    private let fields: EventFields
     private let indexer: EventIndexer
 
-    init(_ fields: EventFields, _ indexer: EventIndexer) {
-        self.fields = fields
-        self.indexer = indexer
-    }
+    init(_ indexer: EventIndexer) { self.indexer = indexer }
 
     static let unreadable = "the event's bytes are not the JSON that was accepted"
 
@@ -41,9 +37,9 @@ struct StageRunner {
             defer { swap(&events, &next) }
             var dropped: Outcome?
             for k in 0..<events.count {
-                fields.startEvent()
+                view.fields.startEvent()
                 let memory = events.bytes.span.extracting(events.memory(of: k))
-                let view = self.view(memory, length: events.range(of: k).count, view)
+                let view = self.view(memory, length: events.range(of: k).count, of: view)
                 switch apply(stage, view) {
                 case .rejected(let reason): return .rejected(reason: reason)
                 case let end: dropped = dropped ?? end
@@ -58,12 +54,12 @@ struct StageRunner {
     /// - Parameters:
     ///   - memory: the event's `EventTexts.memory`.
     ///   - length: the number of bytes of the event itself.
-    @_lifetime(copy memory)
-    func view(_ memory: Span<UInt8>, length: Int, _ original: borrowing EventView) -> EventView {
+    ///   - original: the event before the stage. The fields are the same.
+    @_lifetime(copy memory, copy original)
+    func view(_ memory: Span<UInt8>, length: Int, of original: borrowing EventView) -> EventView {
         let json = memory.extracting(0..<length)
-        return EventView(
-            memory: memory, length: length, index: indexer.index(of: json, fields, kind: original.index.kind),
-            fields: fields, moment: original.moment)
+        let index = indexer.index(of: json, original.fields, kind: original.index.kind)
+        return EventView(memory: memory, length: length, index: index, of: original)
     }
 
     /// - Returns: nil if something was appended to `texts`.
@@ -80,6 +76,6 @@ struct StageRunner {
             if case .rejected(let reason) = rewrite.apply(view, into: &texts) { return .rejected(reason: reason) }
             if texts.count == count { return .dropped(by: rewrite.name) }
         }
-        return fields.isUnreadable ? .rejected(reason: Self.unreadable) : nil
+        return view.fields.isUnreadable ? .rejected(reason: Self.unreadable) : nil
     }
 }

@@ -77,14 +77,15 @@ package final class RouteTracer {
         let recalled = TracedEvent(
             [UInt8](copying: batch.json(of: event)), event.index, from: sender,
             at: EventMoment(event))
+        let fields = fields
         let view = recalled.view(fields)
-        var before = StageRunner(fields, indexer)
-        var behind = StageRunner(fields, indexer)
+        var before = StageRunner(indexer)
+        var behind = StageRunner(indexer)
         guard before.run(pipeline.stages[...], view) == .done else { return }
         for k in 0..<before.texts.count {
             fields.startEvent()
             let memory = before.texts.bytes.span.extracting(before.texts.memory(of: k))
-            let view = before.view(memory, length: before.texts.range(of: k).count, view)
+            let view = before.view(memory, length: before.texts.range(of: k).count, of: view)
             guard let taken = routeIndex.first(view, filters), !fields.isUnreadable,
                 !view.index.flags.contains(.hasIntegrations) || integrations.allow(view)
             else { continue }
@@ -107,6 +108,7 @@ package final class RouteTracer {
             if answer.isTrue { taken = number }
         }
         guard let taken else { return trace }
+        let fields = fields
         let view = event.view(fields)
         if view.index.flags.contains(.hasIntegrations) { trace.forbiddenBy = integrations.keyForbidding(view) }
         guard !trace.isForbidden else { return trace }
@@ -156,7 +158,8 @@ package final class RouteTracer {
             name: step.name, owner: owner, before: before, outcome: .passedOver,
             filter: step.condition == .always ? nil : condition, looksBack: step.looksBack)
         if case .requirement = step {} else if !condition.isTrue { return (trace, [text]) }
-        var runner = StageRunner(fields, indexer)
+        var runner = StageRunner(indexer)
+        let fields = fields
         switch runner.run([stage], event.view(fields)) {
         case .done:
             let made = (0..<runner.texts.count).map { Array(runner.texts.bytes[runner.texts.range(of: $0)]) }

@@ -18,8 +18,8 @@ struct TracedEvent {
     }
 
     /// A view whose fields are not read yet.
-    @_lifetime(borrow self)
-    func view(_ fields: EventFields) -> EventView {
+    @_lifetime(borrow self, borrow fields)
+    func view(_ fields: borrowing EventFields) -> EventView {
         fields.startEvent()
         fields.origin = origin
         return EventView(memory: memory.span, length: length, index: index, fields: fields, moment: moment)
