@@ -7,8 +7,6 @@ import Synchronization
 final class RecentCommits: Sendable {
     /// The whole batches of one write, as they lie in a segment.
     private struct Piece {
-        /// Pieces are numbered in their order.
-        var number: UInt64
         var segment: Segment
         var offset: Int
         var count: Int
@@ -20,19 +18,23 @@ final class RecentCommits: Sendable {
         var loans = 0
         /// The bytes of memory that become free with the piece.
         var cost: Int
+
+        /// Ends one loan.
+        /// - Returns: whether it was the last one.
+        mutating func takeBack() -> Bool {
+            loans -= 1
+            return loans == 0
+        }
     }
 
     private struct State {
-        /// Oldest first; evicted pieces that are lent come before all others.
-        var pieces: [Piece] = []
-        /// How many of them are evicted.
-        var evicted = 0
-        /// The bytes of memory that the others take.
+        var pieces: NumberedRing<Piece>
+        /// Evicted pieces that are still lent, by number.
+        var evicted: [UInt64: Piece] = [:]
+        /// The bytes of memory that the pieces take which are not evicted.
         var bytes = 0
-        /// Those that lent pieces take.
+        /// Those that lent pieces take, evicted or not.
         var lentBytes = 0
-        /// The number of the next piece.
-        var next: UInt64 = 0
         /// By reader that reads here: the number of the piece that it reads next.
         var near: [ObjectIdentifier: UInt64] = [:]
         /// While the writer waits: until none of them reads a piece with one of these numbers.
@@ -40,8 +42,8 @@ final class RecentCommits: Sendable {
         /// The memory of an evicted piece, reused for the next copy: a steady stream of commits allocates nothing.
         var unused: CommitCopy?
 
-        mutating func remove(at index: Int) {
-            if let copy = pieces.remove(at: index).memory as? CommitCopy { unused = copy }
+        mutating func reuse(_ memory: any CommitMemory) {
+            if let copy = memory as? CommitCopy { unused = copy }
         }
 
         /// Whether the writer waits for readers that have gone on by now.
@@ -53,11 +55,11 @@ final class RecentCommits: Sendable {
 
         /// Evicts the oldest piece. One that is lent is kept until it is returned.
         mutating func evict() {
-            let number = pieces[evicted].number
+            let number = pieces.numbers.lowerBound
             if near.values.contains(where: { $0 <= number }) { near = near.filter { $0.value > number } }
-            bytes -= pieces[evicted].cost
-            if pieces[evicted].loans == 0 { return remove(at: evicted) }
-            evicted += 1
+            let piece = pieces.removeFirst()
+            bytes -= piece.cost
+            if piece.loans > 0 { evicted[number] = piece } else { reuse(piece.memory) }
         }
     }
 
@@ -66,7 +68,7 @@ final class RecentCommits: Sendable {
     private let smallCommit: Int
     private let pieceLimit: Int
     private let onRoom: @Sendable () -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// - Parameters:
     ///   - bytes: the limit for all pieces together; the latest piece is kept even above it.
@@ -80,6 +82,8 @@ final class RecentCommits: Sendable {
         byteLimit = bytes
         lentLimit = lent
         self.smallCommit = smallCommit
+        // One more for a moment: a piece is added before others are evicted.
+        state = Mutex(State(pieces: NumberedRing(capacity: pieces + 1)))
     }
 
     convenience init(_ options: JournalOptions, onRoom: @escaping @Sendable () -> Void) {
@@ -98,19 +102,16 @@ final class RecentCommits: Sendable {
         let start = isSmall ? 0 : range.lowerBound
         state.withLock { state in
             // A commit that goes on in the next segment has two pieces in one buffer.
-            if let last = state.pieces[state.evicted...].last, last.memory === memory {
-                state.bytes -= last.cost
-                state.pieces[state.pieces.count - 1].cost = 0
+            if let last = state.pieces.numbers.last, state.pieces[last].memory === memory {
+                state.bytes -= state.pieces[last].cost
+                state.pieces[last].cost = 0
             }
             state.pieces.append(
                 Piece(
-                    number: state.next, segment: segment, offset: offset, count: range.count, memory: memory,
-                    start: start, addedAt: now, cost: memory.capacity))
-            state.next += 1
+                    segment: segment, offset: offset, count: range.count, memory: memory, start: start, addedAt: now,
+                    cost: memory.capacity))
             state.bytes += memory.capacity
-            while state.pieces.count - state.evicted > 1, isAbove(state.bytes, state.pieces.count - state.evicted) {
-                state.evict()
-            }
+            while state.pieces.count > 1, isAbove(state.bytes, state.pieces.count) { state.evict() }
         }
     }
 
@@ -136,14 +137,14 @@ final class RecentCommits: Sendable {
         return state.withLock { state in
             state.awaited = nil
             guard !state.near.isEmpty else { return false }
-            var (next, bytes) = (state.evicted, state.bytes + cost)
-            while next < state.pieces.count, isAbove(bytes, state.pieces.count - next + 1) {
-                let piece = state.pieces[next]
-                if now - piece.addedAt < lag, state.near.values.contains(piece.number) {
-                    state.awaited = (state.awaited?.lowerBound ?? piece.number)..<piece.number + 1
+            var bytes = state.bytes + cost
+            for (passed, number) in state.pieces.numbers.enumerated() {
+                guard isAbove(bytes, state.pieces.count - passed + 1) else { break }
+                let piece = state.pieces[number]
+                if now - piece.addedAt < lag, state.near.values.contains(number) {
+                    state.awaited = (state.awaited?.lowerBound ?? number)..<number + 1
                 }
                 bytes -= piece.cost
-                next += 1
             }
             return state.awaited != nil
         }
@@ -164,8 +165,9 @@ final class RecentCommits: Sendable {
     func lend(_ segment: Segment, at offset: Int, to reader: ObjectIdentifier?) -> LentCommit? {
         let (lent, isRoom) = state.withLock { state -> (LentCommit?, Bool) in
             // From the newest one on: most readers keep up.
-            let found = state.pieces[state.evicted...].lastIndex {
-                $0.segment === segment && $0.offset <= offset && offset < $0.offset + $0.count
+            let found = state.pieces.numbers.last { number in
+                let piece = state.pieces[number]
+                return piece.segment === segment && piece.offset <= offset && offset < piece.offset + piece.count
             }
             // The reader may be back at once: bytes other than events are not here.
             guard let found else { return (nil, false) }
@@ -173,9 +175,9 @@ final class RecentCommits: Sendable {
             state.pieces[found].loans += 1
             let piece = state.pieces[found]
             let skipped = offset - piece.offset
-            if let reader { state.near[reader] = piece.number }
+            if let reader { state.near[reader] = found }
             let lent = LentCommit(
-                number: piece.number, memory: piece.memory, range: piece.start + skipped..<piece.start + piece.count,
+                number: found, memory: piece.memory, range: piece.start + skipped..<piece.start + piece.count,
                 isScarce: state.lentBytes > lentLimit, lender: self)
             return (lent, state.hasRoomAgain())
         }
@@ -195,13 +197,16 @@ final class RecentCommits: Sendable {
     /// Ends one loan.
     fileprivate func takeBack(_ number: UInt64) {
         state.withLock { state in
-            guard let found = state.pieces.firstIndex(where: { $0.number == number }) else { return }
-            state.pieces[found].loans -= 1
-            guard state.pieces[found].loans == 0 else { return }
-            state.lentBytes -= state.pieces[found].memory.capacity
-            guard found < state.evicted else { return }
-            state.evicted -= 1
-            state.remove(at: found)
+            if state.pieces.numbers.contains(number) {
+                guard state.pieces[number].takeBack() else { return }
+                state.lentBytes -= state.pieces[number].memory.capacity
+            } else if var piece = state.evicted[number] {
+                let isLast = piece.takeBack()
+                state.evicted[number] = isLast ? nil : piece
+                guard isLast else { return }
+                state.lentBytes -= piece.memory.capacity
+                state.reuse(piece.memory)
+            }
         }
     }
 }

@@ -1,0 +1,34 @@
+/// A queue of at most `capacity` elements that are numbered in their order. Adding, removing and finding by number take
+/// the same time however many there are.
+struct NumberedRing<Element> {
+    /// Those of the elements; the oldest first.
+    private(set) var numbers: Range<UInt64> = 0..<0
+    private var slots: [Element?]
+
+    init(capacity: Int) { slots = Array(repeating: nil, count: capacity) }
+
+    var count: Int { numbers.count }
+
+    /// - Precondition: there is an element with this number.
+    subscript(number: UInt64) -> Element {
+        get { slots[slot(of: number)]! }
+        _modify { yield &slots[slot(of: number)]! }
+    }
+
+    /// - Precondition: there are fewer than `capacity`.
+    mutating func append(_ element: Element) {
+        precondition(count < slots.count, "the ring is full")
+        slots[slot(of: numbers.upperBound)] = element
+        numbers = numbers.lowerBound..<numbers.upperBound + 1
+    }
+
+    /// - Precondition: there is an element.
+    mutating func removeFirst() -> Element {
+        let element = self[numbers.lowerBound]
+        slots[slot(of: numbers.lowerBound)] = nil
+        numbers = numbers.lowerBound + 1..<numbers.upperBound
+        return element
+    }
+
+    private func slot(of number: UInt64) -> Int { Int(number % UInt64(slots.count)) }
+}

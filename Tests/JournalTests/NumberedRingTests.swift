@@ -1,0 +1,37 @@
+import Testing
+
+@testable import Journal
+
+@Suite struct NumberedRingTests {
+    @Test func `elements are found by their numbers, also after many turns`() {
+        var ring = NumberedRing<Int>(capacity: 5)
+        var random = SystemRandomNumberGenerator()
+        var model: [(number: UInt64, element: Int)] = []
+        var next: UInt64 = 0
+        for step in 0..<1000 {
+            if model.count < 5, model.isEmpty || Bool.random(using: &random) {
+                ring.append(step)
+                model.append((next, step))
+                next += 1
+            } else {
+                #expect(ring.removeFirst() == model.removeFirst().element)
+            }
+            if let first = model.first {
+                ring[first.number] += 10_000
+                model[0].element += 10_000
+            }
+            #expect(ring.count == model.count)
+            #expect(Array(ring.numbers) == model.map(\.number))
+            #expect(model.allSatisfy { ring[$0.number] == $0.element })
+        }
+    }
+
+    @Test func `what was removed is released`() {
+        final class Element {}
+        var ring = NumberedRing<Element>(capacity: 2)
+        ring.append(Element())
+        weak let first = ring[0]
+        _ = ring.removeFirst()
+        #expect(first == nil)
+    }
+}
