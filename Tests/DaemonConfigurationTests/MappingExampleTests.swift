@@ -74,8 +74,9 @@ func mapped(_ event: String, _ filled: Configuration.FilledMapping) throws -> St
         journal: [UInt8](repeating: 0, count: 16), &table)
     let bytes = Array(event.utf8)
     let received = try #require(Timestamp.parse("2026-01-31T12:00:05Z"))
+    let fields = EventFields(table)
     let view = EventView(
-        json: bytes.span, index: EventIndex(kind: .track), fields: EventFields(table),
+        json: bytes.span, index: EventIndex(kind: .track), fields: fields,
         moment: EventMoment(position: 7, receivedAt: received))
     var output = Array("before".utf8)
     switch program.write(view, into: &output) {

@@ -332,7 +332,7 @@ package final class JournalReader {
                             bytes, at: place, kind: kind, flags: record.flags, length: record.length)))
             }
             let size = RecordLayout.size(record.length)
-            bytes.prefetch(from: place + size + Self.prefetchDistance, count: size)
+            bytes.prefetch(from: place + Self.prefetchDistance, count: min(size, Self.prefetchDistance))
             place += size
             next &+= 1
         }

@@ -1,11 +1,16 @@
-/// A queue of at most `capacity` elements that are numbered in their order. Adding, removing and finding by number take
+/// A bounded queue whose elements are numbered in their order. Adding, removing and finding by number take
 /// the same time however many there are.
 struct NumberedRing<Element> {
     /// Those of the elements; the oldest first.
     private(set) var numbers: Range<UInt64> = 0..<0
     private var slots: [Element?]
 
-    init(capacity: Int) { slots = Array(repeating: nil, count: capacity) }
+    /// - Parameter capacity: at least 1. Rounded up to a power of two, so that finding a slot takes no division.
+    init(capacity: Int) {
+        var slots = 1
+        while slots < capacity { slots *= 2 }
+        self.slots = Array(repeating: nil, count: slots)
+    }
 
     var count: Int { numbers.count }
 
@@ -15,7 +20,7 @@ struct NumberedRing<Element> {
         _modify { yield &slots[slot(of: number)]! }
     }
 
-    /// - Precondition: there are fewer than `capacity`.
+    /// - Precondition: there is room.
     mutating func append(_ element: Element) {
         precondition(count < slots.count, "the ring is full")
         slots[slot(of: numbers.upperBound)] = element
@@ -30,5 +35,5 @@ struct NumberedRing<Element> {
         return element
     }
 
-    private func slot(of number: UInt64) -> Int { Int(number % UInt64(slots.count)) }
+    private func slot(of number: UInt64) -> Int { Int(number & UInt64(slots.count - 1)) }
 }

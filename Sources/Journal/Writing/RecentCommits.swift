@@ -74,7 +74,7 @@ final class RecentCommits: Sendable {
     ///   - bytes: the limit for all pieces together; the latest piece is kept even above it.
     ///   - lent: the limit for the pieces that are lent: they stay for as long as readers use them.
     ///   - smallCommit: a commit of up to this many bytes is copied, so that its large buffer can be reused at once.
-    ///   - pieces: the maximum number of pieces.
+    ///   - pieces: the maximum number of pieces, at least 1.
     ///   - onRoom: the readers for which the writer waits have gone on (`wouldLap`).
     init(bytes: Int, lent: Int, smallCommit: Int, pieces: Int = 256, onRoom: @escaping @Sendable () -> Void = {}) {
         self.onRoom = onRoom

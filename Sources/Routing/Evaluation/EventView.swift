@@ -8,7 +8,7 @@ import Events
     /// The bytes in which the slices of values count: the event, and what follows it (`EventMemory`).
     let memory: Span<UInt8>
     let index: EventIndex
-    // Not counted, because a view is made for each event: whoever makes one keeps the fields, as `@_lifetime` demands.
+    // Not counted, because a view is made for each event. Its maker keeps the fields, as `@_lifetime` demands.
     private let held: Unmanaged<EventFields>
     let moment: EventMoment
 

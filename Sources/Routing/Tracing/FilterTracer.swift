@@ -5,8 +5,8 @@ enum FilterTracer {
     static func trace(_ expression: Expression, _ event: TracedEvent) -> FilterTrace {
         var table = PathTable()
         let program = FilterCompiler.compile(expression, &table)
-        var trace = FilterTrace(
-            text: expression.description, isTrue: program.matches(event.view(EventFields(table))))
+        let fields = EventFields(table)
+        var trace = FilterTrace(text: expression.description, isTrue: program.matches(event.view(fields)))
         switch expression {
         case .all(let operands), .any(let operands): trace.parts = operands.map { self.trace($0, event) }
         case .not(let operand): trace.parts = [self.trace(operand, event)]
@@ -24,11 +24,13 @@ enum FilterTracer {
             var value: String?
             if case .path(let path) = operand {
                 let number = table.reading(path)
-                let view = event.view(EventFields(table))
+                let fields = EventFields(table)
+                let view = event.view(fields)
                 if let range = view.value(number).json { value = String(copying: view.memory.extracting(range)) }
             } else {
                 let program = FilterCompiler.compile(value: operand, &table)
-                var evaluation = FilterEvaluation(program, event.view(EventFields(table)))
+                let fields = EventFields(table)
+                var evaluation = FilterEvaluation(program, event.view(fields))
                 var text: [UInt8] = []
                 evaluation.result(program.root).jsonValue.append(to: &text)
                 value = String(decoding: text, as: UTF8.self)

@@ -44,10 +44,11 @@ private let eventCount = CommandLine.arguments.last.flatMap { Int($0) } ?? 0
 
 func recordAll(_ name: String = "Parent") { record(name, 0..<eventCount) }
 
-/// Records all events, those of the end shortly before a fork. Each path that the child takes has been taken before it:
-/// Swift's runtime has locks of its own for types that are used for the first time, and one that another thread holds
-/// while the process forks stays locked in the child.
+/// Records all events: the first one some time before the fork, the others right before it. Each path of DaemonProvider
+/// that the child takes has then been taken: Swift's runtime has locks of its own for types that are used for the first
+/// time, and one that another thread holds while the process forks stays locked in the child.
 @MainActor func recordAllBeforeFork() {
+    guard eventCount > 0 else { return }
     let ended = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
         record("Parent", 0..<1)

@@ -26,7 +26,7 @@
 /// the spool, as soon as it records an event. The parent sends what the parent recorded before the fork. The
 /// application does not have to call anything. This holds for this provider; apart from it, a child of a multithreaded
 /// process should call exec(3) soon: a lock of Swift's runtime that another thread holds during the fork, because it
-/// uses a type for the first time, stays locked in the child. Do not fork before the first events are sent or spooled.
+/// uses a type for the first time, stays locked in the child. This is less likely once the first events have been sent.
 ///
 /// When the last reference to the provider is released, for example because ``Analytics`` removed it, the provider
 /// sends or spools its remaining events in the background.
