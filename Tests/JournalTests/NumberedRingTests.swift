@@ -3,9 +3,10 @@ import Testing
 @testable import Journal
 
 @Suite struct NumberedRingTests {
-    @Test func `elements are found by their numbers, also after many turns`() {
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `elements are found by their numbers, also after many turns`(seed: UInt64) {
         var ring = NumberedRing<Int>(capacity: 5)
-        var random = SystemRandomNumberGenerator()
+        var random = Rig.Generator(state: seed)
         var model: [(number: UInt64, element: Int)] = []
         var next: UInt64 = 0
         for step in 0..<1000 {
@@ -23,6 +24,8 @@ import Testing
             #expect(ring.count == model.count)
             #expect(Array(ring.numbers) == model.map(\.number))
             #expect(model.allSatisfy { ring[$0.number] == $0.element })
+            let limit = step - 2
+            #expect(ring.lastNumber { $0 % 10_000 <= limit } == model.last { $0.element % 10_000 <= limit }?.number)
         }
     }
 

@@ -1,5 +1,5 @@
-/// A bounded queue whose elements are numbered in their order. Adding, removing and finding by number take
-/// the same time however many there are.
+/// A bounded queue whose elements are numbered in their order. Adding, removing and finding by number take the same
+/// time however many there are.
 struct NumberedRing<Element> {
     /// Those of the elements; the oldest first.
     private(set) var numbers: Range<UInt64> = 0..<0
@@ -33,6 +33,17 @@ struct NumberedRing<Element> {
         slots[slot(of: numbers.lowerBound)] = nil
         numbers = numbers.lowerBound + 1..<numbers.upperBound
         return element
+    }
+
+    /// The number of the last element for which the condition holds; nil: it holds for none.
+    /// - Parameter holds: holds for all elements before one for which it holds.
+    func lastNumber(where holds: (Element) -> Bool) -> UInt64? {
+        var (low, high) = (numbers.lowerBound, numbers.upperBound)
+        while low < high {
+            let middle = low + (high - low) / 2
+            if holds(self[middle]) { low = middle + 1 } else { high = middle }
+        }
+        return low > numbers.lowerBound ? low - 1 : nil
     }
 
     private func slot(of number: UInt64) -> Int { Int(number & UInt64(slots.count - 1)) }

@@ -164,13 +164,14 @@ final class RecentCommits: Sendable {
     /// - Returns: nil if they were evicted.
     func lend(_ segment: Segment, at offset: Int, to reader: ObjectIdentifier?) -> LentCommit? {
         let (lent, isRoom) = state.withLock { state -> (LentCommit?, Bool) in
-            // From the newest one on: most readers keep up.
-            let found = state.pieces.numbers.last { number in
-                let piece = state.pieces[number]
-                return piece.segment === segment && piece.offset <= offset && offset < piece.offset + piece.count
+            // Pieces are in the order of the journal.
+            let found = state.pieces.lastNumber {
+                ($0.segment.firstPosition, $0.offset) <= (segment.firstPosition, offset)
             }
             // The reader may be back at once: bytes other than events are not here.
-            guard let found else { return (nil, false) }
+            guard let found, case let last = state.pieces[found], last.segment === segment,
+                offset < last.offset + last.count
+            else { return (nil, false) }
             if state.pieces[found].loans == 0 { state.lentBytes += state.pieces[found].memory.capacity }
             state.pieces[found].loans += 1
             let piece = state.pieces[found]
