@@ -25,19 +25,34 @@ struct SegmentFile {
         }
     }
 
+    /// Prepares a buffer's batches from a mark on, if possible, for `append` without a copy. Their offsets in the buffer
+    /// may change.
+    func align(_ buffer: CommitBuffer, from mark: Int) {
+        if block == AlignedMemory.alignment { buffer.align(from: mark, behind: tail.count) }
+    }
+
     /// Writes a range of the buffer at `offset` and advances `offset`.
     mutating func append(_ buffer: CommitBuffer, _ range: Range<Int>) throws(SystemError) {
+        let start = offset - tail.count
         if block == 1 {
             try buffer.withBytes(range) { (bytes) throws(SystemError) in try file.write(bytes, at: offset) }
         } else if buffer.canLendBlocks(range, behind: tail.count, block: block) {
-            let start = offset - tail.count
-            try buffer.withBlocks(behind: tail.span, block: block) { (bytes) throws(SystemError) in
-                try file.write(bytes, at: start)
+            var written = 0
+            try buffer.withBlocks(range, behind: tail.span, block: block) { (blocks) throws(SystemError) in
+                if blocks.count > 0 { try file.write(blocks, at: start) }
+                written = blocks.count
+            }
+            // The rest of a range that goes on in the next segment does not fill a block.
+            if start + written < offset + range.count {
+                let rest = max(range.lowerBound, range.lowerBound - tail.count + written)..<range.upperBound
+                try buffer.withBytes(rest) { (bytes) throws(SystemError) in
+                    try write(copyOf: bytes, behind: written == 0 ? tail : [], at: start + written)
+                }
             }
         } else {
-            // Its offset within a block differs in memory and in the file: it is split between two segments, or a
-            // segment was begun, or cursors were written, after its buffer was prepared.
-            try buffer.withBytes(range) { (bytes) throws(SystemError) in try writeCopy(of: bytes) }
+            try buffer.withBytes(range) { (bytes) throws(SystemError) in
+                try write(copyOf: bytes, behind: tail, at: start)
+            }
         }
         offset += range.count
         noteTail(buffer, range)
@@ -45,7 +60,11 @@ struct SegmentFile {
 
     /// Writes a batch at `offset` and advances `offset`.
     mutating func append(_ batch: [UInt8]) throws(SystemError) {
-        if block == 1 { try file.write(batch.span, at: offset) } else { try writeCopy(of: batch.span) }
+        if block == 1 {
+            try file.write(batch.span, at: offset)
+        } else {
+            try write(copyOf: batch.span, behind: tail, at: offset - tail.count)
+        }
         offset += batch.count
         guard block > 1 else { return }
         tail += batch
@@ -63,11 +82,12 @@ struct SegmentFile {
         try file.write(memory.bytes, at: start)
     }
 
-    private func writeCopy(of bytes: Span<UInt8>) throws(SystemError) {
-        let memory = AlignedMemory(count: (tail.count + bytes.count + block - 1) / block * block)
-        memory.write(tail.span, at: 0)
-        memory.write(bytes, at: tail.count)
-        try file.write(memory.bytes, at: offset - tail.count)
+    /// Writes bytes, and those before them in their first block, at the beginning of a block.
+    private func write(copyOf bytes: Span<UInt8>, behind first: [UInt8], at place: Int) throws(SystemError) {
+        let memory = AlignedMemory(count: (first.count + bytes.count + block - 1) / block * block)
+        memory.write(first.span, at: 0)
+        memory.write(bytes, at: first.count)
+        try file.write(memory.bytes, at: place)
     }
 
     private mutating func noteTail(_ buffer: CommitBuffer, _ range: Range<Int>) {

@@ -29,8 +29,9 @@ import Platform
     init(capacity: Int, limits: BatchLimits) {
         self.capacity = capacity
         self.limits = limits
-        // One block in front for bytes that the file's block already holds, one after the end for the padding.
-        allocation = AlignedMemory(count: capacity + 3 * AlignedMemory.alignment)
+        // One block in front for bytes that the file's block already holds, one for the offset in the second, one for
+        // bytes that are moved (`align`), one after the end for the padding.
+        allocation = AlignedMemory(count: capacity + 4 * AlignedMemory.alignment)
         unsafe memory = allocation.memory + AlignedMemory.alignment
     }
 
@@ -207,27 +208,56 @@ import Platform
         marks[index].header = header
     }
 
-    /// Whether a range can be written in place: it covers the whole buffer, and its offset within a block is the same
-    /// in memory and in the file.
-    /// - Parameter behind: the number of bytes that precede the range in the file's first block.
-    func canLendBlocks(_ range: Range<Int>, behind: Int, block: Int) -> Bool {
-        unsafe range == 0..<count && block == AlignedMemory.alignment
-            && Int(bitPattern: memory) % AlignedMemory.alignment == behind
+    /// Moves the batches from a mark on, if need be and possible, so that they can be written without a copy.
+    /// - Parameter behind: the number of bytes that precede them in their first block in the file.
+    func align(from index: Int, behind: Int) {
+        let block = AlignedMemory.alignment
+        let start = marks[index].offset
+        // Readers may use the batches before, so nothing may be put over them.
+        guard start == 0 || behind == 0, case let place = unsafe Int(bitPattern: memory + start) % block,
+            place != behind
+        else { return }
+        let from = unsafe memory + start
+        if start == 0 {
+            unsafe memory = allocation.memory + block + behind
+            unsafe memory.copyMemory(from: from, byteCount: count)
+        } else {
+            let shift = block - place
+            guard unsafe memory - allocation.memory + count + shift + block <= allocation.count else { return }
+            unsafe (from + shift).copyMemory(from: from, byteCount: count - start)
+            for index in index..<marks.count {
+                marks[index].offset += shift
+                marks[index].end += shift
+            }
+            count += shift
+        }
     }
 
-    /// Lends the whole buffer as whole blocks: the bytes that precede it in the first block, its own bytes, zeros.
+    /// Whether a range can be written without a copy, up to the end of its last whole block: its offset within a block
+    /// is the same in memory and in the file.
+    /// - Parameter behind: the number of bytes that precede the range in the file's first block.
+    func canLendBlocks(_ range: Range<Int>, behind: Int, block: Int) -> Bool {
+        unsafe (behind == 0 || range.lowerBound == 0) && block == AlignedMemory.alignment
+            && Int(bitPattern: memory + range.lowerBound) % AlignedMemory.alignment == behind
+    }
+
+    /// Lends a range as whole blocks: the bytes that precede it in the first block, and its own bytes. At the buffer's
+    /// end, zeros follow them; elsewhere, what does not fill a block is left out.
     /// - Precondition: `canLendBlocks` returned true for the size of `first`.
     func withBlocks<Failure: Error>(
-        behind first: Span<UInt8>, block: Int, _ body: (Span<UInt8>) throws(Failure) -> Void
+        _ range: Range<Int>, behind first: Span<UInt8>, block: Int, _ body: (Span<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
-        precondition(canLendBlocks(0..<count, behind: first.count, block: block), "these are not whole blocks")
-        let start = unsafe memory - first.count
+        precondition(canLendBlocks(range, behind: first.count, block: block), "these are not whole blocks")
+        let start = unsafe memory + range.lowerBound - first.count
         unsafe first.withUnsafeBytes { bytes in
             if let from = bytes.baseAddress { unsafe start.copyMemory(from: from, byteCount: bytes.count) }
         }
-        let used = first.count + count
-        let whole = (used + block - 1) / block * block
-        unsafe (start + used).initializeMemory(as: UInt8.self, repeating: 0, count: whole - used)
+        let used = first.count + range.count
+        var whole = used / block * block
+        if range.upperBound == count, whole < used {
+            whole += block
+            unsafe (start + used).initializeMemory(as: UInt8.self, repeating: 0, count: whole - used)
+        }
         try body(unsafe Span(_unsafeStart: UnsafePointer(start.assumingMemoryBound(to: UInt8.self)), count: whole))
     }
 

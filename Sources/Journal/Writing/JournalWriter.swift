@@ -236,6 +236,7 @@ final class JournalWriter: @unchecked Sendable {
         guard let (segment, seed, place, room) = current.map({ ($0.segment, $0.seed, $0.offset, $0.room) }) else {
             return
         }
+        current?.file.align(buffer, from: mark)
         let start = buffer.marks[mark].offset
         var last = mark
         while last < buffer.marks.count, buffer.marks[last].end - start <= room { last += 1 }
