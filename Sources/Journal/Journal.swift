@@ -27,7 +27,7 @@
 //
 // # Threads
 //
-// - Any thread: `append` copies the events into the append queue under its lock. Cursors are advanced and settled.
+// - Any thread: `append` reserves a place under the queue's lock, and copies the events to it. Cursors are advanced.
 // - `journal-writer`: takes the whole queue, writes and syncs it, publishes the events to readers, calls `onDurable`.
 // - `journal-keeper`: prepares the next segment, commits the cursors, runs retention.
 // - A reader belongs to one thread at a time. It shares with the writer the segment list, each segment's published
@@ -313,7 +313,7 @@ package final class Journal: Sendable {
                 if !spare.isReady { keeperBell.ring() }
                 continue
             }
-            if last {
+            if last, outcome != .filling {
                 // Perhaps only the next segment is missing, and the keeper may have ended.
                 if outcome == .stuck, attempts > 0, (try? spare.prepare()) != nil {
                     attempts -= 1

@@ -27,7 +27,7 @@ import Testing
         buffer.removeAll(forOffset: offset)
         let json = [UInt8](repeating: letter, count: size)
         let events = [ScannedEvent(offset: 0, length: UInt32(size), index: EventIndex(kind: .track), line: 0)]
-        buffer.append(json.span, events.span, from: Self.origin, position: 0, receivedAt: 0)
+        buffer.add(json.span, events.span, from: Self.origin, position: 0)
         recent.add(buffer, 0..<buffer.count, segment: segment, offset: offset, now: now)
         return offset + buffer.count
     }

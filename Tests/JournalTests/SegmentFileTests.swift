@@ -15,7 +15,7 @@ import Testing
         let events = [
             ScannedEvent(offset: 0, length: UInt32(size), index: EventIndex(kind: .track), line: 0)
         ]
-        buffer.append(json.span, events.span, from: Self.origin, position: 0, receivedAt: 0)
+        buffer.add(json.span, events.span, from: Self.origin, position: 0)
         return buffer
     }
 
@@ -62,7 +62,7 @@ import Testing
         let json = [UInt8](repeating: 66, count: 9000)
         let events = [ScannedEvent(offset: 0, length: 9000, index: EventIndex(kind: .track))]
         let other = Origin(source: "others", uid: 1, gid: 2, pid: 3)
-        buffer.append(json.span, events.span, from: other, position: 1, receivedAt: 0)
+        buffer.add(json.span, events.span, from: other, position: 1)
         let (middle, end) = (buffer.marks[0].end, buffer.count)
         let whole = buffer.withBytes(0..<end) { bytes in bytes.indices.map { bytes[$0] } }
 

@@ -2,8 +2,9 @@ import Events
 import Platform
 import Synchronization
 
-/// The queue between clients' threads and the writer. Clients fill the front buffer; a full one waits behind the others
-/// until the writer commits it. Admission is decided here, before a byte is copied. Any thread.
+/// The queue between clients' threads and the writer. Clients reserve places in the front buffer and fill them; a full
+/// one waits behind the others until the writer commits it. Admission is decided here, before a byte is copied. Any
+/// thread.
 final class AppendQueue: Sendable {
     private struct State {
         var front: CommitBuffer
@@ -97,6 +98,7 @@ final class AppendQueue: Sendable {
         }
         let now = clock.wallClock()
         var isNews = false
+        var place: CommitBuffer.Place?
         let outcome = state.withLock { state -> JournalAppend in
             if state.isEnded { return .refused(Refusal(reason: .journalFull, detail: "the daemon is stopping")) }
             if let shortage = state.closed ?? (state.queuedBytes + space > state.room ? state.shortage : nil) {
@@ -128,13 +130,15 @@ final class AppendQueue: Sendable {
                 let end = state.next &+ UInt64(events.count)
                 state.lanes.append(key, record.stored(end: end, isEmpty: events.isEmpty))
             } else {
-                state.front.append(bytes, events, from: origin, position: state.next, receivedAt: now)
+                place = state.front.reserve(events, from: origin, position: state.next, receivedAt: now)
             }
             state.next &+= UInt64(events.count)
             return .queued(end: state.next)
         }
+        // Without the lock: others reserve and fill their places at the same time.
+        let isAwaited = place.map { CommitBuffer.fill($0, bytes, events) } ?? false
         // The writer takes the whole queue before it sleeps, so it is woken once.
-        if isNews { bell.ring() }
+        if isNews || isAwaited { bell.ring() }
         return outcome
     }
 
@@ -150,7 +154,8 @@ final class AppendQueue: Sendable {
 
     // MARK: - The writer's side
 
-    /// Takes the oldest buffer with events; nil if there are none. Call `giveBack` when nobody uses it any more.
+    /// Takes the oldest buffer with events; nil if there are none. Some may still be copied to it (`isFilled`). Call
+    /// `giveBack` when nobody uses it any more.
     func take() -> CommitBuffer? {
         state.withLock { state in
             if !state.full.isEmpty {

@@ -1,8 +1,10 @@
 import Events
 import Platform
+import Synchronization
 
 /// Memory in which batches are built exactly as they will lie in the segment. It has one owner at a time: the append
-/// queue's lock while the queue has it, then the writer.
+/// queue's lock while the queue has it, then the writer. Threads that have reserved a place in it copy their events
+/// there without the lock, and the writer waits for them (`isFilled`).
 @safe final class CommitBuffer: CommitMemory, @unchecked Sendable {
     /// One batch in the buffer.
     struct Mark {
@@ -24,6 +26,10 @@ import Platform
     private var memory: UnsafeMutableRawPointer
     private(set) var count = 0
     private(set) var marks: [Mark] = []
+    /// How many places are reserved and not filled yet.
+    private let filling = Atomic<Int>(0)
+    /// Whether the writer waits until there are none.
+    private let isAwaited = Atomic<Bool>(false)
 
     /// - Parameter capacity: bytes; a multiple of eight. The kernel supplies the memory when it is first used.
     init(capacity: Int, limits: BatchLimits) {
@@ -54,7 +60,8 @@ import Platform
             for index in events.indices {
                 let event = events[index]
                 let json = Int(event.offset)..<Int(event.offset) + Int(event.length)
-                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), 0)
+                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), 0, at: count)
+                count += RecordLayout.size(json.count)
             }
         }
         var record: [UInt8] = []
@@ -67,33 +74,61 @@ import Platform
         marks[marks.count - 1].end = count
     }
 
-    /// Copies events that fit: the queue has checked their size.
-    func append(
-        _ bytes: Span<UInt8>, _ events: Span<ScannedEvent>, from origin: Origin, position: UInt64, receivedAt: Int64
-    ) {
-        var next = position
+    /// A place for events, which are still to be copied there (`fill`). It holds the buffer.
+    struct Place {
+        fileprivate let buffer: CommitBuffer
+        fileprivate let records: RecordPlaces
+        fileprivate let delay: UInt16
+    }
+
+    /// Reserves the place of events that fit: the queue has checked their size. `fill` must follow.
+    func reserve(_ events: Span<ScannedEvent>, from origin: Origin, position: UInt64, receivedAt: Int64) -> Place {
+        let delay = openBatch(for: origin, position: position, receivedAt: receivedAt)
+        let last = marks[marks.count - 1]
+        let first = RecordPlaces(
+            offset: count, batch: last.offset, count: last.header.count,
+            head: BatchHeader.size + Int(last.header.sourceLength).paddedTo8, limit: limits.batch)
+        var next = first
+        for index in events.indices {
+            let before = next
+            if next.beginsBatch(with: events[index]) {
+                (count, marks[marks.count - 1].header.count) = (before.offset, before.count)
+                beginBatch(for: origin, position: position &+ UInt64(index), receivedAt: receivedAt)
+            }
+            next.add(events[index])
+        }
+        (count, marks[marks.count - 1].header.count) = (next.offset, next.count)
+        marks[marks.count - 1].end = count
+        filling.add(1, ordering: .relaxed)
+        return Place(buffer: self, records: first, delay: delay)
+    }
+
+    /// Copies events to the place that was reserved for them. Any thread, without the queue's lock.
+    /// - Returns: whether the writer waits, and must be woken.
+    static func fill(_ place: consuming Place, _ bytes: Span<UInt8>, _ events: Span<ScannedEvent>) -> Bool {
+        let buffer = place.buffer
+        var (next, delay) = (place.records, place.delay)
         unsafe bytes.withUnsafeBytes { source in
-            var delay = openBatch(for: origin, position: next, receivedAt: receivedAt)
-            // Locals, because a look-up in `marks` for each record would cost more than the copy.
-            var start = marks[marks.count - 1].offset
-            var records = marks[marks.count - 1].header.count
             for index in events.indices {
                 let event = events[index]
-                if records > 0, count - start + RecordLayout.size(Int(event.length)) > limits.batch {
-                    marks[marks.count - 1].header.count = records
-                    beginBatch(for: origin, position: next, receivedAt: receivedAt)
-                    delay = 0
-                    start = marks[marks.count - 1].offset
-                    records = 0
-                }
+                if next.beginsBatch(with: event) { delay = 0 }
                 let json = Int(event.offset)..<Int(event.offset) + Int(event.length)
-                unsafe put(event, UnsafeRawBufferPointer(rebasing: source[json]), delay)
-                records &+= 1
-                next &+= 1
+                unsafe buffer.put(event, UnsafeRawBufferPointer(rebasing: source[json]), delay, at: next.offset)
+                next.add(event)
             }
-            marks[marks.count - 1].header.count = records
         }
-        marks[marks.count - 1].end = count
+        guard buffer.filling.subtract(1, ordering: .sequentiallyConsistent).newValue == 0 else { return false }
+        return buffer.isAwaited.exchange(false, ordering: .sequentiallyConsistent)
+    }
+
+    /// Whether all reserved places are filled. If not, the one who fills the last one is told to wake the writer. The
+    /// writer's thread, once no more places are reserved.
+    func isFilled() -> Bool {
+        if filling.load(ordering: .acquiring) == 0 { return true }
+        isAwaited.store(true, ordering: .sequentiallyConsistent)
+        guard filling.load(ordering: .sequentiallyConsistent) == 0 else { return false }
+        isAwaited.store(false, ordering: .sequentiallyConsistent)
+        return true
     }
 
     /// - Returns: the delay, in milliseconds, of records received now relative to the open batch.
@@ -163,10 +198,10 @@ import Platform
     }
 
     @inline(__always)
-    private func put(_ event: ScannedEvent, _ json: UnsafeRawBufferPointer, _ delay: UInt16) {
+    private func put(_ event: ScannedEvent, _ json: UnsafeRawBufferPointer, _ delay: UInt16, at offset: Int) {
         let size = RecordLayout.size(json.count)
-        precondition(count + size <= capacity, "the queue has let in more than fits")
-        let record = unsafe memory + count
+        precondition(offset + size <= capacity, "the queue has let in more than fits")
+        let record = unsafe memory + offset
         // Zero the last word as padding; the JSON overwrites its part of it.
         unsafe record.storeBytes(of: 0, toByteOffset: size - 8, as: UInt64.self)
         unsafe record.storeBytes(of: event.length.littleEndian, as: UInt32.self)
@@ -180,7 +215,6 @@ import Platform
         if let start = json.baseAddress {
             unsafe (record + RecordLayout.headerSize).copyMemory(from: start, byteCount: json.count)
         }
-        count += size
     }
 
     @inline(__always)

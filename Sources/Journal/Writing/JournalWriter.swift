@@ -10,6 +10,8 @@ import Telemetry
 final class JournalWriter: @unchecked Sendable {
     enum Outcome: Equatable {
         case idle
+        /// Events are still being copied to the next commit. The last copy rings the doorbell.
+        case filling
         case wrote
         /// Events are left that cannot be written now: there is no next segment, or the disk fails.
         case stuck
@@ -137,6 +139,10 @@ final class JournalWriter: @unchecked Sendable {
         guard let buffer else {
             syncIfDue()
             return .idle
+        }
+        guard buffer.isFilled() else {
+            syncIfDue()
+            return .filling
         }
         if let nextAttempt, context.clock.now() < nextAttempt { return .stuck }
         nextAttempt = nil
