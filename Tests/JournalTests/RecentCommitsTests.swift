@@ -61,6 +61,30 @@ import Testing
         #expect(letters(recent.lend(segment, at: ends[8], to: nil), 73))
     }
 
+    @Test func `of the commits that all readers have passed, the latest stay`() throws {
+        let recent = RecentCommits(bytes: 1 << 20, lent: 1 << 20, smallCommit: 10_000)
+        let reader = ObjectIdentifier(segment)
+        var ends = [0]
+        func add(_ count: Int) {
+            for _ in 0..<count { ends.append(self.add(65, size: 100, to: recent, at: ends[ends.count - 1])) }
+        }
+        func oldest() -> Int? { ends.indices.first { recent.lend(segment, at: ends[$0], to: nil) != nil } }
+        add(40)
+        #expect(oldest() == 8, "nobody reads here")
+        #expect(recent.lend(segment, at: ends[20], to: reader) != nil)
+        add(40)
+        #expect(oldest() == 20, "a reader is there")
+        let last = try #require(recent.lend(segment, at: ends[60], to: reader))
+        recent.finish(last, by: reader)
+        add(1)
+        #expect(oldest() == 49)
+        add(19)
+        #expect(oldest() == 61, "the reader reads the next one, which is not among the latest")
+        recent.leave(reader)
+        add(1)
+        #expect(oldest() == 69)
+    }
+
     @Test(arguments: [0, 10_000])
     func `what is lent stays as it is, whatever is added meanwhile`(smallCommit: Int) {
         let recent = RecentCommits(bytes: 45_000, lent: 45_000, smallCommit: smallCommit)

@@ -53,6 +53,12 @@ final class RecentCommits: Sendable {
             return true
         }
 
+        /// Whether every reader that reads here has passed the oldest piece.
+        var isOldestPassed: Bool {
+            let number = pieces.numbers.lowerBound
+            return !near.values.contains { $0 <= number }
+        }
+
         /// Evicts the oldest piece. One that is lent is kept until it is returned.
         mutating func evict() {
             let number = pieces.numbers.lowerBound
@@ -62,6 +68,9 @@ final class RecentCommits: Sendable {
             if piece.loans > 0 { evicted[number] = piece } else { reuse(piece.memory) }
         }
     }
+
+    /// So many pieces stay after all readers have passed them: one that lags comes back to memory there.
+    private static let passedPieces = 32
 
     private let byteLimit: Int
     private let lentLimit: Int
@@ -92,7 +101,7 @@ final class RecentCommits: Sendable {
             pieces: max(256, 2 * options.commits), onRoom: onRoom)
     }
 
-    /// Adds a commit and evicts the oldest pieces above the limits.
+    /// Adds a commit, and evicts the oldest pieces above the limits and those that no reader needs any more.
     /// - Parameters:
     ///   - range: in the buffer. Its bytes must not change any more.
     ///   - offset: in the segment's file.
@@ -111,7 +120,10 @@ final class RecentCommits: Sendable {
                     segment: segment, offset: offset, count: range.count, memory: memory, start: start, addedAt: now,
                     cost: memory.capacity))
             state.bytes += memory.capacity
-            while state.pieces.count > 1, isAbove(state.bytes, state.pieces.count) { state.evict() }
+            while state.pieces.count > 1,
+                isAbove(state.bytes, state.pieces.count)
+                    || state.pieces.count > Self.passedPieces && state.isOldestPassed
+            { state.evict() }
         }
     }
 
