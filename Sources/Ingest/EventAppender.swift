@@ -26,7 +26,9 @@ package protocol EventAppender: Sendable {
     var gathering: any EventAppender { get }
 
     /// Lets the commit begin of what was appended to `gathering`.
-    func submit()
+    /// - Parameter mayWait: the calling thread has nothing else to do, and may make the commit itself where that is
+    ///   quick.
+    func submit(mayWait: Bool)
 
     /// How long a thread that a client has woken may wait for other clients before it calls `submit`, so that their
     /// events share a commit. It may change at any time.
@@ -49,7 +51,7 @@ extension EventAppender {
     }
 
     package var gathering: any EventAppender { self }
-    package func submit() {}
+    package func submit(mayWait: Bool) {}
     package var commitDelay: Duration { .zero }
     package var obstacle: String? { nil }
 }

@@ -68,8 +68,7 @@ package final class Ingest: Sendable {
         let loops = try (0...min(max(count, 1), 254)).map { number in
             try ClientLoop(
                 number: number, isLight: number == 0, clock: clock, pressure: pressure, placement: placement,
-                durableEnd: { appender.durableEnd }, submit: { appender.submit() },
-                commitDelay: { appender.commitDelay })
+                appender: appender)
         }
         let accepting = try AcceptLoop(
             clock: clock, descriptors: descriptors, pressure: pressure, placement: placement, keeper: keeper)

@@ -29,6 +29,7 @@
 //
 // - Any thread: `append` reserves a place under the queue's lock, and copies the events to it. Cursors are advanced.
 // - `journal-writer`: takes the whole queue, writes and syncs it, publishes the events to readers, calls `onDurable`.
+//   Where the load is light and the disk quick, the thread that has appended does so (WriterTurn).
 // - `journal-keeper`: prepares the next segment, commits the cursors, runs retention.
 // - A reader belongs to one thread at a time. It shares with the writer the segment list, each segment's published
 //   length and the recent commits.
@@ -137,9 +138,10 @@ package final class Journal: Sendable {
     private let recent: RecentCommits
     let shared: SharedReads
     private let lifecycle: Mutex<Lifecycle>
-    private let writerBell: Doorbell
-    private let keeperBell = Doorbell()
-    private let stopping = Atomic(false)
+    let turn: WriterTurn
+    let writerBell: Doorbell
+    let keeperBell = Doorbell()
+    let stopping = Atomic(false)
 
     private init(
         _ context: JournalContext, lock: any DiskFile, found: Recovery.Result, cursors: CursorTable,
@@ -158,6 +160,7 @@ package final class Journal: Sendable {
         self.lanes = LaneTable(found.lanes, segmentSize: context.options.segmentSize)
         let writerBell = Doorbell()
         self.writerBell = writerBell
+        turn = WriterTurn(clock: context.clock)
         recent = RecentCommits(context.options, onRoom: { writerBell.ring() })
         shared = SharedReads(context.options, disk: context.disk)
         let room = found.current.map { $0.segment.capacity - $0.file.offset } ?? 0
@@ -235,7 +238,7 @@ package final class Journal: Sendable {
 
     /// Starts the writer and the keeper. Call it once.
     /// - Parameters:
-    ///   - onDurable: called after each commit with the acknowledged end, on the writer's thread; it must return
+    ///   - onDurable: called after each commit with the acknowledged end, on the thread that made it; it must return
     ///     quickly.
     ///   - onSpace: called when there is room again after `append` returned `.busy`; on any thread.
     package func start(
@@ -243,6 +246,7 @@ package final class Journal: Sendable {
     ) {
         lifecycle.withLock { lifecycle in
             let (writer, keeper) = begin(&lifecycle, onDurable)
+            turn.begin(writer, onSpace: onSpace)
             lifecycle.running = Running(
                 writer: WorkerThread(name: "journal-writer") { self.write(writer, onSpace) },
                 keeper: WorkerThread(name: "journal-keeper") { self.keep(keeper, onSpace) })
@@ -288,6 +292,7 @@ package final class Journal: Sendable {
         spare.hurry()
         writerBell.ring()
         running?.writer.join()
+        turn.end()
         keeperBell.ring()
         running?.keeper.join()
         if let stepped { write(stepped, {}) }
@@ -300,46 +305,10 @@ package final class Journal: Sendable {
         }
     }
 
-    private func write(_ writer: JournalWriter, _ onSpace: @Sendable () -> Void) {
-        WorkerThread.preferLatency()
-        // The number of segments that the queued events may need.
-        var attempts = 2 * context.options.memoryBytes / context.options.segmentSize + 3
-        while true {
-            ends.beat()
-            let last = stopping.load(ordering: .acquiring)
-            let outcome = step(writer, mayPause: !last, onSpace)
-            if outcome == .wrote {
-                // The keeper prepares the next segment while this one fills.
-                if !spare.isReady { keeperBell.ring() }
-                continue
-            }
-            if last, outcome != .filling {
-                // Perhaps only the next segment is missing, and the keeper may have ended.
-                if outcome == .stuck, attempts > 0, (try? spare.prepare()) != nil {
-                    attempts -= 1
-                    continue
-                }
-                break
-            }
-            if outcome == .stuck { keeperBell.ring() }
-            let tick = context.clock.now() + .seconds(1)
-            writerBell.wait(until: min(tick, writer.deadline ?? tick))
-        }
-        writer.finish()
-    }
-
     private func keep(_ keeper: JournalKeeper, _ onSpace: @Sendable () -> Void) {
         while !stopping.load(ordering: .acquiring) {
             keeperBell.wait(until: step(keeper, onSpace))
         }
-    }
-
-    func step(
-        _ writer: JournalWriter, mayPause: Bool = true, _ onSpace: @Sendable () -> Void
-    ) -> JournalWriter.Outcome {
-        let outcome = writer.step(mayPause: mayPause)
-        if queue.spaceToTell() { onSpace() }
-        return outcome
     }
 
     func step(_ keeper: JournalKeeper, _ onSpace: @Sendable () -> Void) -> Instant {
@@ -363,26 +332,7 @@ package final class Journal: Sendable {
         keeperBell.ring()
     }
 
-    // MARK: - Events
-
-    /// Copies the events and queues them for the next group commit. Never blocks, and queues either all events or none.
-    /// - Parameters:
-    ///   - events: lie within `bytes`, in the order in which they were sent.
-    ///   - lane: the lane that the events come from, and the position behind them: stored with the events in one batch.
-    ///     With a lane, there may be no events; then the end that is returned can be durable before the position is.
-    ///   - witness: is told the end before the events can become durable.
-    ///   - wakesWriter: false: `wakeWriter` follows soon, and more events before it. They share a commit.
-    package func append(
-        _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition? = nil,
-        witness: (any AppendWitness)? = nil, wakesWriter: Bool = true
-    ) -> JournalAppend {
-        queue.append(bytes, events: events, from: origin, lane: lane, witness: witness, announces: wakesWriter)
-    }
-
-    /// Wakes the writer for events that were appended without. Any thread.
-    package func wakeWriter() { queue.announce() }
-    /// How long that may be put off for more events.
-    package var commitDelay: Duration { context.options.commitDelay }
+    // MARK: - Positions
 
     /// The position after the last event that readers may see. Only grows.
     package var durableEnd: UInt64 { ends.durable }

@@ -22,7 +22,9 @@ package struct JournalAppender: EventAppender {
         return other
     }
 
-    package func submit() { journal.wakeWriter() }
+    package func submit(mayWait: Bool) {
+        if mayWait { journal.commitAtOnce() } else { journal.wakeWriter() }
+    }
 
     package var commitDelay: Duration { journal.commitDelay }
 

@@ -36,6 +36,8 @@ struct GatheringTests {
     private final class CommitRecorder: EventAppender {
         private let recorder = RecordingAppender()
         private let ends = Mutex<[Int]>([])
+        /// Whether the thread would wait, for each commit.
+        let waits = Mutex<[Bool]>([])
         let commitDelay: Duration
 
         init(commitDelay: Duration) { self.commitDelay = commitDelay }
@@ -46,9 +48,14 @@ struct GatheringTests {
             recorder.append(bytes, events: copy events, from: origin, lane: lane)
         }
 
-        func submit() {
+        func submit(mayWait: Bool) {
             let end = recorder.events.count
-            ends.withLock { if end > $0.last ?? 0 { $0.append(end) } }
+            let isNew = ends.withLock { ends in
+                guard end > ends.last ?? 0 else { return false }
+                ends.append(end)
+                return true
+            }
+            if isNew { waits.withLock { $0.append(mayWait) } }
         }
 
         var durableEnd: UInt64 { 0 }
@@ -83,5 +90,6 @@ struct GatheringTests {
         }
         #expect(eventually { appender.commits.last == 4 })
         #expect(appender.commits == (gathers ? [4] : [1, 2, 3, 4]))
+        if gathers { #expect(appender.waits.withLock { $0 } == [true], "nobody else is to be served") }
     }
 }

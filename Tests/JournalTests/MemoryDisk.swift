@@ -23,6 +23,7 @@ final class MemoryDisk: Disk {
         var capacity = Int.max
         var failures: [(call: String, path: String, code: Int32, times: Int)] = []
         var syncs = 0
+        var syncTime = Duration.zero
         var bytesRead = 0
         var cacheIsStale = false
         var cachedPart: (whole: Int, end: Int)?
@@ -61,6 +62,12 @@ final class MemoryDisk: Disk {
     }
 
     var syncs: Int { state.withLock { $0.syncs } }
+
+    /// How long a sync takes.
+    var syncTime: Duration {
+        get { state.withLock { $0.syncTime } }
+        set { state.withLock { $0.syncTime = newValue } }
+    }
 
     /// A copy of the disk as a power cut would leave it: only synced files and directory entries. This disk
     /// does not change.
@@ -259,6 +266,8 @@ private final class MemoryFile: DiskFile {
 
     func sync() throws(SystemError) {
         disk.noteSync()
+        let time = disk.syncTime
+        if time > .zero { pause(for: time) }
         do throws(SystemError) { try disk.check("fdatasync", path) } catch {
             inode.contents.withLock { $0.isLost = true }
             throw error

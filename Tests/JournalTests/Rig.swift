@@ -154,7 +154,8 @@ func event(_ number: Int, size: Int = 100) -> String {
 }
 
 func offer(
-    _ journal: Journal, _ texts: [String], from origin: Origin = app, lane: LanePosition? = nil
+    _ journal: Journal, _ texts: [String], from origin: Origin = app, lane: LanePosition? = nil,
+    wakesWriter: Bool = true
 ) -> JournalAppend {
     var bytes: [UInt8] = []
     var events: [ScannedEvent] = []
@@ -165,7 +166,7 @@ func offer(
                 offset: UInt32(bytes.count), length: UInt32(text.utf8.count), index: index, line: UInt32(events.count)))
         bytes += Array(text.utf8) + [10]
     }
-    return journal.append(bytes.span, events: events.span, from: origin, lane: lane)
+    return journal.append(bytes.span, events: events.span, from: origin, lane: lane, wakesWriter: wakesWriter)
 }
 
 /// Appends events and waits until they are durable.

@@ -26,12 +26,11 @@ final class ClientLoop: @unchecked Sendable {
     private let poll: SocketPoll
     private let clock: any Clock
     private let pressure: RefusalPressure
-    private let durableEnd: () -> UInt64
-    /// Lets the journal commit the events of a round.
-    private let submit: () -> Void
-    /// How long the events of a round may wait for those of other clients.
-    private let commitDelay: () -> Duration
+    private let appender: any EventAppender
     private var hasServed = false
+    /// Whether the thread slept before this round.
+    private var hasSlept = false
+    private let isSubmitting = Atomic<Bool>(false)
     private let placement: ClientPlacement
     private let orders = OrderQueue()
     private let hasRoom = Atomic<Bool>(false)
@@ -67,7 +66,7 @@ final class ClientLoop: @unchecked Sendable {
 
     init(
         number: Int, isLight: Bool, clock: any Clock, pressure: RefusalPressure, placement: ClientPlacement,
-        durableEnd: @escaping () -> UInt64, submit: @escaping () -> Void, commitDelay: @escaping () -> Duration
+        appender: any EventAppender
     ) throws(SystemError) {
         poll = try SocketPoll()
         self.number = number
@@ -75,9 +74,7 @@ final class ClientLoop: @unchecked Sendable {
         self.clock = clock
         self.pressure = pressure
         self.placement = placement
-        self.durableEnd = durableEnd
-        self.submit = submit
-        self.commitDelay = commitDelay
+        self.appender = appender
         nextSweep = clock.now() + Self.longestSweep
     }
 
@@ -88,9 +85,9 @@ final class ClientLoop: @unchecked Sendable {
         poll.wake()
     }
 
-    /// The journal has committed.
+    /// The journal has committed. A thread that submits looks at its commits afterwards.
     func wakeIfDurable() {
-        if commits.committed() { poll.wake() }
+        if commits.committed(), !isSubmitting.load(ordering: .sequentiallyConsistent) { poll.wake() }
     }
 
     /// The journal has room again.
@@ -110,7 +107,8 @@ final class ClientLoop: @unchecked Sendable {
             poll.wait(timeout: limit, into: &found)
             beats.add(1, ordering: .relaxed)
             for readiness in found { note(readiness) }
-            if limit != .zero, found.contains(where: \.canRead) { gather(asleepSince: asleepSince) }
+            hasSlept = limit != .zero && clock.now() - asleepSince >= Self.shortestSleep
+            if hasSlept, found.contains(where: \.canRead) { gather() }
             performOrders()
             if commits.takeCommit() { acknowledge() }
             resumeThrottled()
@@ -139,9 +137,9 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Waits a moment for more clients, unless enough has come together while the thread worked. It may take a `wake`:
     /// what that is for must be looked at afterwards.
-    private func gather(asleepSince: Instant) {
-        let delay = commitDelay()
-        guard delay > .zero, clock.now() - asleepSince >= Self.shortestSleep, gathering.isDue() else { return }
+    private func gather() {
+        let delay = appender.commitDelay
+        guard delay > .zero, gathering.isDue() else { return }
         pause(for: delay)
         poll.wait(timeout: .zero, into: &found)
         for readiness in found { note(readiness) }
@@ -188,9 +186,14 @@ final class ClientLoop: @unchecked Sendable {
         if turn(of: connection, at: now) == .more { enqueue(connection) }
     }
 
+    /// Lets the journal commit the events of the round. Where none are left to serve, it may wait for the disk.
     private func submitServed() {
-        if hasServed { submit() }
+        guard hasServed else { return }
         hasServed = false
+        isSubmitting.store(true, ordering: .sequentiallyConsistent)
+        appender.submit(mayWait: isLight && hasSlept && queue.isEmpty)
+        isSubmitting.store(false, ordering: .sequentiallyConsistent)
+        if commits.takeCommit() { acknowledge() }
     }
 
     /// - Returns: `more`: the caller queues it again.
@@ -214,7 +217,7 @@ final class ClientLoop: @unchecked Sendable {
     private func noteAwaitedEnd(of connection: ClientConnection) {
         guard let end = connection.awaitedEnd, end > connection.notedEnd else { return }
         connection.notedEnd = end
-        if commits.add(connection.id, end: end, durableEnd: durableEnd) { poll.wake() }
+        if commits.add(connection.id, end: end, durableEnd: { appender.durableEnd }) { poll.wake() }
     }
 
     private func resumeThrottled() {
@@ -264,7 +267,7 @@ final class ClientLoop: @unchecked Sendable {
     // MARK: Commits
 
     private func acknowledge() {
-        let end = durableEnd()
+        let end = appender.durableEnd
         while let id = commits.next(durableEnd: end) {
             guard let connection = connections[id] else { continue }
             connection.durable(upTo: end)
@@ -309,7 +312,7 @@ final class ClientLoop: @unchecked Sendable {
         if readsLast { connection.readLast() }
         connectionCount.add(1, ordering: .relaxed)
         // It may come from another loop, with events that wait for a commit.
-        connection.durable(upTo: durableEnd())
+        connection.durable(upTo: appender.durableEnd)
         noteAwaitedEnd(of: connection)
         enqueue(connection)
     }
@@ -390,7 +393,7 @@ final class ClientLoop: @unchecked Sendable {
         acknowledge()
         let now = clock.now()
         while let connection = queue.next() { _ = connection.serve(&buffer, at: now, mayTake: false) }
-        submit()
+        appender.submit(mayWait: false)
         for connection in connections.values { connection.leaveToNext() }
         connections = [:]
         for bell in bells { bell.ring() }

@@ -110,6 +110,13 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
+    /// Whether a commit of this many bytes only has to be written and synced: nothing has failed or is left over, and the
+    /// segment is begun and has room.
+    func canWriteAtOnce(_ count: Int) -> Bool {
+        guard let current, buffer == nil, nextAttempt == nil else { return false }
+        return current.offset > 0 && current.room - count >= Self.cursorBytes + BatchHeader.size
+    }
+
     /// While the load is so high that a reader would lose its place in memory, it gets a moment: events that are read
     /// from memory cost all others less. A reader that does not use it reads from the disk from then on.
     private func waitsForReaders() -> Bool {
