@@ -28,7 +28,6 @@ final class ClientLoop: @unchecked Sendable {
     private let pressure: RefusalPressure
     private let appender: any EventAppender
     private var hasServed = false
-    /// Whether the thread slept before this round.
     private var hasSlept = false
     private let isSubmitting = Atomic<Bool>(false)
     private let placement: ClientPlacement

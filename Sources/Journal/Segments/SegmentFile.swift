@@ -25,8 +25,8 @@ struct SegmentFile {
         }
     }
 
-    /// Prepares a buffer's batches from a mark on, if possible, for `append` without a copy. Their offsets in the buffer
-    /// may change.
+    /// Prepares a buffer's batches from a mark on, if possible, for `append` without a copy. Their offsets in it may
+    /// change.
     func align(_ buffer: CommitBuffer, from mark: Int) {
         if block == AlignedMemory.alignment { buffer.align(from: mark, behind: tail.count) }
     }

@@ -23,8 +23,8 @@ extension Journal {
     package func wakeWriter() { queue.announce() }
 
     /// Commits events that were appended without waking the writer: on this thread if it is the only one that commits,
-    /// the commit is small and the disk quick; otherwise it wakes the writer. Any thread that may wait for the disk: for
-    /// less than a millisecond as a rule, for as long as the disk takes where it has become slow.
+    /// the commit is small and the disk quick; otherwise it wakes the writer. Any thread that may wait for the disk:
+    /// for less than a millisecond as a rule, for as long as the disk takes where it has become slow.
     package func commitAtOnce() {
         let count = queue.nextCommit
         guard count > 0 else { return }

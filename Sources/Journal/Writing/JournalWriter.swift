@@ -110,8 +110,8 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Whether a commit of this many bytes only has to be written and synced: nothing has failed or is left over, and the
-    /// segment is begun and has room.
+    /// Whether a commit of this many bytes only has to be written and synced: nothing has failed or is left over, and
+    /// the segment is begun and has room.
     func canWriteAtOnce(_ count: Int) -> Bool {
         guard let current, buffer == nil, nextAttempt == nil else { return false }
         return current.offset > 0 && current.room - count >= Self.cursorBytes + BatchHeader.size
