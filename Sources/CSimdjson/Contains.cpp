@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-// Compiled for two vector units, between which the loader chooses. Other processors have only one.
-#ifdef __x86_64__
+// Compiled for two vector units, between which the loader chooses, where it can. Other processors have only one.
+#if defined(__x86_64__) && defined(__GLIBC__)
 #define PENSTOCK_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define PENSTOCK_CLONES

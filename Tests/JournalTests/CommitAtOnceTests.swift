@@ -69,6 +69,22 @@ import Testing
         journal.stop()
     }
 
+    @Test func `a disk that is slow again and again is asked ever more rarely`() {
+        var state = WriterTurn.Slowness()
+        var now = Instant(nanoseconds: 0)
+        var pauses: [Duration] = []
+        for _ in 0..<9 {
+            state.note(at: now)
+            pauses.append(state.pause)
+            #expect(state.pausesUntil == now + state.pause)
+            now = now + state.pause * 9
+        }
+        #expect(pauses == [1, 2, 4, 8, 16, 32, 64, 64, 64].map { .seconds($0) })
+        now = now + state.pause
+        state.note(at: now)
+        #expect(state.pause == WriterTurn.pauses.lowerBound)
+    }
+
     @Test func `a large commit is left to the writer's thread`() throws {
         let (rig, committers) = (Rig(MemoryDisk()), Committers())
         var options = Rig.small
@@ -96,6 +112,8 @@ import Testing
         _ = try commit(1, journal, committers)
         #expect(journal.durableEnd == before + 1)
         journal.stop()
+        let reports = rig.log.lines.withLock { lines in lines.filter { $0.contains("stops using this file") }.count }
+        #expect(reports == 1)
         #expect(try readAll(try rig.open()).last?.json == event(1))
     }
 

@@ -65,8 +65,12 @@ import Testing
         let recent = RecentCommits(bytes: 1 << 20, lent: 1 << 20, smallCommit: 10_000)
         let reader = ObjectIdentifier(segment)
         var ends = [0]
-        func add(_ count: Int) {
-            for _ in 0..<count { ends.append(self.add(65, size: 100, to: recent, at: ends[ends.count - 1])) }
+        var now = Instant(nanoseconds: 0)
+        func add(_ count: Int, each time: Duration = .milliseconds(50)) {
+            for _ in 0..<count {
+                ends.append(self.add(65, size: 100, to: recent, at: ends[ends.count - 1], now: now))
+                now = now + time
+            }
         }
         func oldest() -> Int? { ends.indices.first { recent.lend(segment, at: ends[$0], to: nil) != nil } }
         add(40)
@@ -83,6 +87,8 @@ import Testing
         recent.leave(reader)
         add(1)
         #expect(oldest() == 69)
+        add(60, each: .milliseconds(1))
+        #expect(oldest() == 111, "and those of the last 50 ms")
     }
 
     @Test(arguments: [0, 10_000])

@@ -92,19 +92,20 @@ import Testing
         let disk = MemoryDisk()
         let buffer = commit(60_000, 65, at: 0)
         // Each batch begins a segment.
-        var number: UInt64 = 1
-        while buffer.append(cursors: [UInt8](repeating: 9, count: 8)) { number += 1 }
+        while buffer.append(cursors: [UInt8](repeating: 9, count: 8)) {}
+        var copied = 0
         for mark in buffer.marks.indices {
             var file = try SegmentFile(try disk.openDirect("/j/\(mark).seg", .createNew), offset: 0)
             file.align(buffer, from: mark)
             let range = buffer.marks[mark].offset..<buffer.marks[mark].end
             let bytes = buffer.withBytes(range) { bytes in bytes.indices.map { bytes[$0] } }
+            if !buffer.canLendBlocks(range, behind: 0, block: 4096) { copied += 1 }
             try file.append(buffer, range)
             var written: [UInt8] = []
             _ = try file.file.read(1 << 20, at: 0, appendingTo: &written)
             #expect(Array(written.prefix(range.count)) == bytes)
         }
-        #expect(number == UInt64(buffer.marks.count))
+        #expect(copied > 0)
     }
 
     @Test func `the seal can share its block with the last batch`() throws {

@@ -27,7 +27,7 @@ struct Mutation {
         Mutation("dead-letter-sync", .deadLetterSync, 2),
         Mutation("quarantine-sync", .quarantineSync, 6),
         Mutation("parent-directory-sync", .parentDirectorySync, 1),
-        Mutation("manifest-directory-sync", .manifestDirectorySync, 4621),
+        Mutation("manifest-directory-sync", .manifestDirectorySync, 50_077),
         Mutation("cursor-directory-sync", .cursorDirectorySync, 27),
         Mutation("spare-directory-sync", .spareDirectorySync, 236),
         Mutation("segment-directory-sync", .segmentDirectorySync, 16),

@@ -113,8 +113,9 @@ final class ClientLoop: @unchecked Sendable {
             resumeThrottled()
             if hasRoom.exchange(false, ordering: .sequentiallyConsistent) { retryStalled() }
             serveRound()
-            submitServed()
+            // Before a wait for the disk: what clients send meanwhile must be read before their time is judged.
             sweep()
+            submitServed()
             busy.store(!queue.isEmpty || !waiting.isEmpty || !throttled.isEmpty, ordering: .relaxed)
             if queue.isEmpty {
                 for bell in bells { bell.ring() }

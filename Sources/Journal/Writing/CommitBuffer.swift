@@ -303,7 +303,9 @@ import Synchronization
     }
 
     func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count, "outside of what was appended")
+        // Not `count`: while a reader has a part, the writer may move the rest.
+        let end = capacity + 2 * AlignedMemory.alignment
+        precondition(range.lowerBound >= 0 && range.upperBound <= end, "outside of the buffer")
         let start = unsafe UnsafePointer((memory + range.lowerBound).assumingMemoryBound(to: UInt8.self))
         return unsafe UnsafeBufferPointer(start: start, count: range.count)
     }

@@ -26,16 +26,19 @@ extension Journal {
     /// the commit is small and the disk quick; otherwise it wakes the writer. Any thread that may wait for the disk:
     /// for less than a millisecond as a rule, for as long as the disk takes where it has become slow.
     package func commitAtOnce() {
-        let count = queue.nextCommit
-        guard count > 0 else { return }
         guard !stopping.load(ordering: .relaxed), context.options.sync == .always,
-            let outcome = turn.commitAtOnce(count, { step($0, mayPause: false, $1) })
+            let outcome = turn.commitAtOnce({ queue.nextCommit }, { step($0, mayPause: false, $1) })
         else { return wakeWriter() }
         switch outcome {
         case .idle: break
-        case .wrote: if !spare.isReady { keeperBell.ring() }
+        case .wrote:
+            if !spare.isReady { keeperBell.ring() }
+            // More than one buffer may be queued.
+            wakeWriter()
         case .filling, .stuck: writerBell.ring()
         }
+        // The option has changed meanwhile: the writer's thread syncs later.
+        if context.options.sync != .always { writerBell.ring() }
     }
 
     /// How long a commit may be put off for more events.
@@ -67,7 +70,7 @@ extension Journal {
             let tick = context.clock.now() + .seconds(1)
             writerBell.wait(until: min(tick, turn.with(writer) { $0.deadline } ?? tick))
         }
-        writer.finish()
+        turn.with(writer) { $0.finish() }
     }
 
     func step(

@@ -110,10 +110,10 @@ final class JournalWriter: @unchecked Sendable {
         }
     }
 
-    /// Whether a commit of this many bytes only has to be written and synced: nothing has failed or is left over, and
-    /// the segment is begun and has room.
+    /// Whether a commit of this many bytes only has to be written and synced: nothing has failed or is left over, no
+    /// reader is waited for, and the segment is begun and has room.
     func canWriteAtOnce(_ count: Int) -> Bool {
-        guard let current, buffer == nil, nextAttempt == nil else { return false }
+        guard let current, buffer == nil, nextAttempt == nil, pausesUntil == nil else { return false }
         return current.offset > 0 && current.room - count >= Self.cursorBytes + BatchHeader.size
     }
 
@@ -138,6 +138,7 @@ final class JournalWriter: @unchecked Sendable {
         giveBackUnused()
         if buffer == nil {
             if mayPause, waitsForReaders() { return .idle }
+            pausesUntil = nil
             buffer = queue.take()
             mark = 0
             committed = 0

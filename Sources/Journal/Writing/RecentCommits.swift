@@ -53,9 +53,11 @@ final class RecentCommits: Sendable {
             return true
         }
 
-        /// Whether every reader that reads here has passed the oldest piece.
-        var isOldestPassed: Bool {
+        /// Whether no reader needs the oldest piece: all that read here have passed it, and one that comes back from the
+        /// disk begins later.
+        func isOldestPassed(at now: Instant) -> Bool {
             let number = pieces.numbers.lowerBound
+            guard pieces.count > passedPieces, now - pieces[number].addedAt >= passedTime else { return false }
             return !near.values.contains { $0 <= number }
         }
 
@@ -69,8 +71,10 @@ final class RecentCommits: Sendable {
         }
     }
 
-    /// So many pieces stay after all readers have passed them: one that lags comes back to memory there.
+    /// So many pieces stay after all readers have passed them, and younger ones: a reader that lags comes back to memory
+    /// there.
     private static let passedPieces = 32
+    private static let passedTime = Duration.milliseconds(50)
 
     private let byteLimit: Int
     private let lentLimit: Int
@@ -121,8 +125,7 @@ final class RecentCommits: Sendable {
                     cost: memory.capacity))
             state.bytes += memory.capacity
             while state.pieces.count > 1,
-                isAbove(state.bytes, state.pieces.count)
-                    || state.pieces.count > Self.passedPieces && state.isOldestPassed
+                isAbove(state.bytes, state.pieces.count) || state.isOldestPassed(at: now)
             { state.evict() }
         }
     }

@@ -8,14 +8,28 @@ final class WriterTurn: Sendable {
     static let largest = 64 << 10
     /// After a commit that took longer, the disk counts as slow: the next ones are left to the writer's thread.
     static let slow = Duration.milliseconds(1)
-    /// For how long. Doubled by each slow commit that follows, and back to the first by a quick one.
+    /// For how long. It doubles with each slow commit, unless the last one was ten such pauses ago.
     static let pauses = Duration.seconds(1)...Duration.seconds(64)
+
+    /// When the disk was slow.
+    struct Slowness {
+        private(set) var pause = Duration.zero
+        private(set) var pausesUntil: Instant?
+        private var last: Instant?
+
+        /// A commit was slow.
+        mutating func note(at now: Instant) {
+            let isRepeated = last.map { now - $0 < pause * 10 } ?? false
+            pause = isRepeated ? min(pause * 2, pauses.upperBound) : pauses.lowerBound
+            pausesUntil = now + pause
+            last = now
+        }
+    }
 
     private struct State {
         /// Nil before the start and after the end.
         var called: (writer: JournalWriter, onSpace: @Sendable () -> Void)?
-        var pausesUntil: Instant?
-        var pause = pauses.lowerBound
+        var slowness = Slowness()
     }
 
     private let state = Mutex(State())
@@ -36,25 +50,22 @@ final class WriterTurn: Sendable {
         state.withLock { _ in body(writer) }
     }
 
-    /// Makes a commit of this many bytes on the calling thread, unless that may take long.
+    /// Makes the next commit on the calling thread, unless that may take long.
+    /// - Parameter count: the bytes of the next commit.
     /// - Returns: nil: it is left to the writer's thread.
     func commitAtOnce(
-        _ count: Int, _ step: (JournalWriter, @Sendable () -> Void) -> JournalWriter.Outcome
+        _ count: () -> Int, _ step: (JournalWriter, @Sendable () -> Void) -> JournalWriter.Outcome
     ) -> JournalWriter.Outcome? {
-        guard count <= Self.largest else { return nil }
         let outcome = state.withLockIfAvailable { state -> JournalWriter.Outcome? in
             let began = clock.now()
-            guard let (writer, onSpace) = state.called, writer.canWriteAtOnce(count),
-                began >= state.pausesUntil ?? began
-            else { return nil }
+            guard let (writer, onSpace) = state.called, began >= state.slowness.pausesUntil ?? began else {
+                return nil
+            }
+            let count = count()
+            guard count <= Self.largest, writer.canWriteAtOnce(count) else { return nil }
             let outcome = step(writer, onSpace)
             let now = clock.now()
-            if now - began > Self.slow {
-                state.pausesUntil = now + state.pause
-                state.pause = min(state.pause * 2, Self.pauses.upperBound)
-            } else {
-                state.pause = Self.pauses.lowerBound
-            }
+            if now - began > Self.slow { state.slowness.note(at: now) }
             return outcome
         }
         return outcome ?? nil
