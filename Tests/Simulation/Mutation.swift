@@ -67,7 +67,7 @@ struct Mutation {
         Mutation("lane-table", .laneTable, 250),
         Mutation("lane-chain", .laneChain, 1662),
         Mutation("lane-retention", .laneRetention, 130_000_002_094),
-        Mutation("lane-seal", .laneSeal, 130_000_187_130),
+        Mutation("lane-seal", .laneSeal, 130_000_133_194),
         Mutation("lanes-of-earlier-segments", .lanesOfEarlierSegments, 62),
     ]
 }

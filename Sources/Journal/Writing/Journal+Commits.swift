@@ -24,7 +24,7 @@ extension Journal {
 
     /// Commits events that were appended without waking the writer: on this thread if it is the only one that commits,
     /// the commit is small and the disk quick; otherwise it wakes the writer. Any thread that may wait for the disk:
-    /// for less than a millisecond as a rule, for as long as the disk takes where it has become slow.
+    /// for less than `WriterTurn.slow` as a rule, for as long as the disk takes where it has become slow.
     package func commitAtOnce() {
         guard !stopping.load(ordering: .relaxed), context.options.sync == .always,
             let outcome = turn.commitAtOnce({ queue.nextCommit }, { step($0, mayPause: false, $1) })

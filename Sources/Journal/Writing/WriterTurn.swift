@@ -7,7 +7,7 @@ final class WriterTurn: Sendable {
     /// Larger commits are left to the writer's thread, so that clients are served meanwhile.
     static let largest = 64 << 10
     /// After a commit that took longer, the disk counts as slow: the next ones are left to the writer's thread.
-    static let slow = Duration.milliseconds(1)
+    static let slow = Duration.milliseconds(5)
     /// For how long. It doubles with each slow commit, unless the last one was ten such pauses ago.
     static let pauses = Duration.seconds(1)...Duration.seconds(64)
 
