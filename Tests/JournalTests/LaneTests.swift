@@ -143,6 +143,35 @@ import Testing
         #expect(try lanes(third) == [lane("a", 1), lane("b", 9)])
     }
 
+    /// The power fails during the sync of a segment's last commit and its seal, and the seal arrives without an event
+    /// before it. It fails again when the next segment has its name and nothing in it.
+    @Test func `a seal does not make the events before it durable`() throws {
+        var options = Rig.small
+        // The cursors record what was durable, too.
+        options.cursorInterval = .seconds(3600)
+        let rig = try Rig()
+        let journal = try rig.open(options, start: false)
+        #expect(offer(journal, [event(0)], lane: lane("a", 1)) == .queued(end: 1))
+        #expect(offer(journal, [event(1, size: 3000)], lane: lane("a", 2)) == .queued(end: 2))
+        #expect(offer(journal, [event(2)], lane: lane("a", 3)) == .queued(end: 3))
+        for number in 3..<5 { _ = offer(journal, [event(number, size: 50_000)]) }
+        journal.start()
+        try eventually { journal.durableEnd == 5 && rig.segmentNames.count == 2 }
+        let after = try rig.killed(journal)
+        try after.disk.remove(after.path(after.segmentNames[1]))
+        try lose(1, in: after)
+        let second = try after.open(options)
+        #expect(second.lanes(of: "app") == [lane("a", 1)])
+        let end = second.durableEnd
+        #expect(end == 4)
+        try eventually { (try? after.disk.status(after.path("spare"))) != .some(nil) }
+        let third = try after.killed(second)
+        let name = String(repeating: "0", count: 19) + "\(end).seg"
+        try third.disk.rename(third.path("spare"), to: third.path(name))
+        #expect(try lanes(third) == [lane("a", 1)])
+        #expect(try lanes(third) == [lane("a", 1)])
+    }
+
     @Test func `lanes whose names are equal to a String are two lanes`() throws {
         let rig = try Rig()
         let journal = try rig.open()

@@ -49,6 +49,8 @@ struct RegressionSeed {
             seed: 7_023_740,
             found: "after a kill during a write of one cursor slot, the only slot on disk was overwritten"),
         RegressionSeed(seed: 90_083_641, found: "a journal with no data on disk was refused as another journal's"),
+        RegressionSeed(
+            seed: 130_000_133_194, found: "a seal that arrived without all events before it counted a lane's position"),
         RegressionSeed(seed: 1_947_238_275, found: "a power cut restored a removed segment, with a gap after it"),
     ]
 

@@ -27,13 +27,11 @@ final class ClientLoop: @unchecked Sendable {
     private let clock: any Clock
     private let pressure: RefusalPressure
     private let appender: any EventAppender
-    private var hasServed = false
-    private var hasSlept = false
-    private let isSubmitting = Atomic<Bool>(false)
     private let placement: ClientPlacement
     private let orders = OrderQueue()
     private let hasRoom = Atomic<Bool>(false)
     private let commits = CommitWaits()
+    private let isSubmitting = Atomic<Bool>(false)
 
     /// Grows while the thread works. Odd: it works; even: it sleeps. Any thread.
     var heartbeat: UInt64 { beats.load(ordering: .relaxed) }
@@ -60,8 +58,8 @@ final class ClientLoop: @unchecked Sendable {
     private var memory = MemoryWatch()
     private var load = LightLoad()
     private var gathering = Gathering()
-    private var readsLast = false
-    private var isStopping = false
+    private var (hasServed, hasSlept) = (false, false)
+    private var (readsLast, isStopping) = (false, false)
 
     init(
         number: Int, isLight: Bool, clock: any Clock, pressure: RefusalPressure, placement: ClientPlacement,

@@ -141,10 +141,20 @@ struct Recovery {
             // only.
             let scan = try SegmentScan(file, seed, first: position, limit: seal.validLength, following: nil)
             result.cursors.add(scan.cursors)
-            _ = noteLanes(of: scan, &result)
+            let lacksLanes = noteLanes(of: scan, &result)
             try rewrite(scan.unsyncedFrom..<size, of: file)
             try context.sync(file, .recoverySync)
-            result.segments.append(sealed(position, path, size, seal))
+            var segment = sealed(position, path, size, seal)
+            // A power cut during the seal's sync can leave the seal without all events before it. The next start would
+            // take them for durable ones, and a source would never offer them again.
+            let durable = max(known, scan.durable)
+            if lacksLanes, durable < seal.durablePosition, context.protections.contains(.laneSeal) {
+                var corrected = seal
+                corrected.durablePosition = durable
+                try write(corrected, to: segment)
+                segment = sealed(position, path, size, corrected)
+            }
+            result.segments.append(segment)
             result.next = max(seal.endPosition, known)
             if seal.endPosition < known {
                 let missing = seal.endPosition..<known
@@ -284,6 +294,14 @@ struct Recovery {
         }
     }
 
+    private func write(_ seal: Seal, to segment: Segment) throws(SystemError) {
+        let offset = segment.capacity
+        let file = try context.disk.open(segment.path, .readWrite)
+        try file.write(
+            seal.encoded(context.seed(segment), at: offset, now: context.clock.wallClock()).span, at: offset)
+        try context.sync(file, .recoverySealSync)
+    }
+
     /// Seals a segment with the results of the scan, so that the next start need not read it. If this fails, nothing is
     /// lost.
     /// - Returns: why it is not sealed; nil: it is, or need not be.
@@ -297,10 +315,7 @@ struct Recovery {
             validLength: scan.validLength, endPosition: scan.end, durablePosition: durable,
             earliest: scan.earliest, latest: scan.latest)
         do throws(SystemError) {
-            let file = try context.disk.open(segment.path, .readWrite)
-            try file.write(
-                seal.encoded(context.seed(segment), at: offset, now: context.clock.wallClock()).span, at: offset)
-            try context.sync(file, .recoverySealSync)
+            try write(seal, to: segment)
             return nil
         } catch {
             context.telemetry.emit(

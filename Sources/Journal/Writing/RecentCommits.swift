@@ -53,8 +53,8 @@ final class RecentCommits: Sendable {
             return true
         }
 
-        /// Whether no reader needs the oldest piece: all that read here have passed it, and one that comes back from the
-        /// disk begins later.
+        /// Whether no reader needs the oldest piece: all that read here have passed it, and one that comes back from
+        /// the disk begins later.
         func isOldestPassed(at now: Instant) -> Bool {
             let number = pieces.numbers.lowerBound
             guard pieces.count > passedPieces, now - pieces[number].addedAt >= passedTime else { return false }
@@ -71,8 +71,8 @@ final class RecentCommits: Sendable {
         }
     }
 
-    /// So many pieces stay after all readers have passed them, and younger ones: a reader that lags comes back to memory
-    /// there.
+    /// So many pieces stay after all readers have passed them, and younger ones: a reader that lags comes back to
+    /// memory there.
     private static let passedPieces = 32
     private static let passedTime = Duration.milliseconds(50)
 
