@@ -15,7 +15,7 @@ package protocol EventAppender: Sendable {
     ) -> AppendOutcome
 
     /// The same for events without a lane.
-    /// - Parameter witness: is told the end before the events can become durable; nil: nobody asks.
+    /// - Parameter witness: gets the end before the events can become durable; nil: nobody asks.
     func append(
         _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, witness: (any AppendWitness)?
     ) -> AppendOutcome

@@ -121,8 +121,8 @@ import Synchronization
         return buffer.isAwaited.exchange(false, ordering: .sequentiallyConsistent)
     }
 
-    /// Whether all reserved places are filled. If not, the one who fills the last one is told to wake the writer. The
-    /// writer's thread, once no more places are reserved.
+    /// Whether all reserved places are filled. If not, `fill` returns true for the last one, and the writer is woken.
+    /// The writer's thread, once no more places are reserved.
     func isFilled() -> Bool {
         if filling.load(ordering: .acquiring) == 0 { return true }
         isAwaited.store(true, ordering: .sequentiallyConsistent)

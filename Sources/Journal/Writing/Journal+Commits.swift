@@ -9,7 +9,7 @@ extension Journal {
     ///   - events: lie within `bytes`, in the order in which they were sent.
     ///   - lane: the lane that the events come from, and the position behind them: stored with the events in one batch.
     ///     With a lane, there may be no events; then the end that is returned can be durable before the position is.
-    ///   - witness: is told the end before the events can become durable.
+    ///   - witness: gets the end before the events can become durable.
     ///   - wakesWriter: false: `wakeWriter` or `commitAtOnce` follows soon, and more events before it. They share a
     ///     commit.
     package func append(
