@@ -65,6 +65,12 @@ final class TestTerminal {
         _ = unsafe write(master, bytes, bytes.count)
     }
 
+    /// Forgets what the shell's screen shows, so that a later `wait` does not find it.
+    func clear() {
+        read()
+        normal = Array(repeating: Array(repeating: " ", count: columns), count: rows)
+    }
+
     func resize(columns: Int, rows: Int) {
         (self.columns, self.rows) = (columns, rows)
         func fit(_ screen: [[Character]]) -> [[Character]] {

@@ -95,9 +95,13 @@ import Testing
         #expect(terminal.cursorIsVisible)
         terminal.type("fg\n")
         try terminal.wait("top is back") { $0.isFullScreen && $0.text.contains("healthy") }
-        terminal.type("q")
-        try terminal.wait("the shell is back") { !$0.isFullScreen }
-        #expect(terminal.unknown == [], "\(terminal.unknown)")
+        terminal.clear()
+        terminal.type("\u{1A}")
+        try terminal.wait("the shell is back again") { !$0.isFullScreen && $0.text.contains("Stopped") }
+        terminal.clear()
+        // A key that is pressed before top has drawn its screen again counts, too.
+        terminal.type("fg; stty -a | head -n 1\nq")
+        try expectRestored(terminal)
         #expect(daemon.terminate() == 0)
     }
 

@@ -35,10 +35,12 @@ package final class TerminalScreen {
         isEntered = true
         var mode = termios()
         if unsafe tcgetattr(STDIN_FILENO, &mode) == 0 {
-            normal = mode
+            // Not twice: after a stop that did not restore the terminal, its mode may be the one set here.
+            if normal == nil { normal = mode }
             // Signals keep their keys: Ctrl-C, Ctrl-Z.
             mode.c_lflag &= ~tcflag_t(ICANON | ECHO)
-            _ = unsafe tcsetattr(STDIN_FILENO, TCSAFLUSH, &mode)
+            // Keeps the keys that were pressed before.
+            _ = unsafe tcsetattr(STDIN_FILENO, TCSADRAIN, &mode)
         }
         // The other screen, without a cursor and without wrapping.
         write("\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[2J")
