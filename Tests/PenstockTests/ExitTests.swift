@@ -105,6 +105,26 @@ import Testing
             result.errors.contains("events_dropped: 200 events were lost when the process ended"), "\(result.errors)")
     }
 
+    /// Many processes that end at the same time must not wait for each other.
+    @Test func `a process spools its events while another one holds the directory`() async throws {
+        let daemon = try LocalDaemon(isStarted: false)
+        func stores() throws -> [String] {
+            try FileManager.default.subpathsOfDirectory(atPath: daemon.path("spool")).filter { $0.hasSuffix(".store") }
+        }
+        try await run(daemon, "returning", count: 1)
+        let first = try #require(try stores().first)
+        let directory = daemon.path("spool") + "/" + (first as NSString).deletingLastPathComponent
+        let file = unsafe open(directory + "/lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        var lock = flock()
+        lock.l_type = Int16(F_WRLCK)
+        let isHeld = unsafe fcntl(file, F_SETLK, &lock) == 0
+        #expect(isHeld)
+        let (result, _) = try await run(daemon, "returning", count: 1)
+        #expect(!result.errors.contains("lost"), "\(result.errors)")
+        #expect(try stores().count == 2)
+    }
+
     @Test func `many short processes lose none of their events`() async throws {
         let daemon = try LocalDaemon()
         let processes = 100

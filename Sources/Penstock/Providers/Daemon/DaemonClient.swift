@@ -111,7 +111,7 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
     }
 
     /// The extra time for the worker to write to the spool at the deadline of a blocking flush.
-    private static let spoolingTime: Duration = .milliseconds(250)
+    private static let spoolingTime: Duration = .seconds(2)
 
     func flushBlocking(until deadline: Instant) -> FlushOutcome {
         // If the lock is never unlocked, the events in memory are out of reach.

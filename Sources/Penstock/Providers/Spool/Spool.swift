@@ -77,24 +77,31 @@ final class Spool {
         if let problem = problem ?? SpoolUnavailable(errno: errno) { throw problem }
     }
 
+    /// How often to try to create a store. Another process may take a new one for that of a process that has ended, and
+    /// remove it, until it is locked.
+    private static let attempts = 10
+
+    /// Not `whileAlone`: when many processes end at the same time, those that wait too long lose their events.
     private func own() -> SpoolStore? {
         if hasOwn { return stores.last }
-        let own = SpoolLock.whileAlone(in: directory) { () -> SpoolStore? in
+        for _ in 0..<Self.attempts {
             // Names begin with the time, so that stores are adopted in the order of their creation.
             let time = String(UInt64(max(0, Date().timeIntervalSince1970 * 1_000_000)), radix: 16)
             let name = String(repeating: "0", count: max(0, 16 - time.count)) + time
             let path = "\(directory)/\(name)-\(getpid())-\(String(UInt32.random(in: 0 ... .max), radix: 16)).store"
             do throws(SpoolUnavailable) {
-                return try SpoolStore(path, segmentBytes: segmentBytes)
+                if let own = try SpoolStore(path, segmentBytes: segmentBytes) {
+                    stores.append(own)
+                    hasOwn = true
+                    return own
+                }
             } catch {
                 errno = error.code
                 return nil
             }
+            guard [EAGAIN, EACCES, ENOENT].contains(errno) else { return nil }
         }
-        guard let own, let own else { return nil }
-        stores.append(own)
-        hasOwn = true
-        return own
+        return nil
     }
 
     /// The result of an attempt to append.

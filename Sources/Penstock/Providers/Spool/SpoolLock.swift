@@ -28,7 +28,8 @@ final class SpoolLock {
             errno = EAGAIN
             return nil
         }
-        guard let file = Descriptor(opening: path + "/lock", O_RDWR | O_CREAT), Self.take(file) else {
+        guard let file = Descriptor(opening: path + "/lock", O_RDWR | O_CREAT), Self.take(file), Self.isLinked(file)
+        else {
             let code = errno
             SpoolClaims.shared.release(path)
             errno = code
@@ -47,11 +48,19 @@ final class SpoolLock {
         return unsafe fcntl(file.number, F_SETLK, &lock) == 0
     }
 
+    /// Whether the file still exists: another process may have removed the store before the lock was taken.
+    private static func isLinked(_ file: Descriptor) -> Bool {
+        var status = stat()
+        guard unsafe fstat(file.number, &status) == 0 else { return false }
+        if status.st_nlink == 0 { errno = ENOENT }
+        return status.st_nlink > 0
+    }
+
     /// How often to try to lock a directory that another process holds, and the pause between attempts in microseconds.
     private static let attempts = 200
     private static let pause: UInt32 = 5000
 
-    /// Runs the body while no other process creates or adopts a store in the directory.
+    /// Runs the body while no other process adopts a store in the directory.
     /// - Returns: nil if the directory could not be locked within a second, with the reason in errno.
     static func whileAlone<Value>(in directory: String, _ body: () -> Value) -> Value? {
         SpoolClaims.shared.whileAlone {
