@@ -56,6 +56,14 @@ import Testing
         let waiting = Running(daemon, ["dead-letters", "drop", "archive", "--all"])
         try eventually("both requests have arrived") { try connections(daemon) >= 2 }
         #expect(!search.hasEnded)
+        // The thread that waits delays the end, while there are no destinations any more.
+        kill(daemon.processIdentifier, SIGTERM)
+        var answer = ""
+        try eventually("the daemon ends") {
+            answer = try daemon.penstock("dead-letters", "list", "archive").errors
+            #expect(!answer.contains("there is no destination"))
+            return answer.contains("is not running")
+        }
         #expect(daemon.terminate() == 0)
         for command in [search, waiting] {
             let ended = try command.end()

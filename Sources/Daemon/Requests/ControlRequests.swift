@@ -181,6 +181,10 @@ struct ControlRequests: ControlHandler {
 
     private func destination(_ name: String, _ reply: ControlReply) -> RunningDestination? {
         if let destination = pipeline[name] { return destination }
+        if status.isStopping {
+            reply.fail(503, DiskRequests.stopping)
+            return nil
+        }
         let known = pipeline.names.sorted().joined(separator: ", ")
         reply.fail(404, "there is no destination \"\(name)\"; there are: \(known)")
         return nil
