@@ -209,6 +209,14 @@ void clinux_enter_background(void) {
 
 int clinux_idle_policy(void) { return SCHED_IDLE; }
 
+int clinux_processors(void) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    // A machine with more processors than the set has bits for is an error.
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return count > 0 ? count : 1;
+}
+
 void clinux_trim(void) { malloc_trim(0); }
 
 void clinux_bound_free_memory(void) {

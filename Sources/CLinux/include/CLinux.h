@@ -148,6 +148,9 @@ int clinux_receive_datagrams(int file, void *buffer, size_t slot, int count, str
 void clinux_enter_background(void);
 int clinux_idle_policy(void);
 
+/* sched_getaffinity(2): how many processors this process may run on, at least 1. */
+int clinux_processors(void);
+
 /* malloc_trim(3): returns free memory to the system. Takes up to a few milliseconds. */
 void clinux_trim(void);
 

@@ -3,15 +3,15 @@ import Platform
 extension StatusReport {
     /// What the daemon uses of the machine's processors, averaged over the last seconds.
     package struct Load: Codable, Sendable, Equatable {
-        /// How many the daemon may run on. A limit of its cgroup (`CPUQuota=`) does not count.
-        package var processors: Int
+        /// How many the daemon may use. A quota of its cgroup (`CPUQuota=`) counts: 0.5 is half of one.
+        package var processors: Double
         /// How many it uses: 1.5 are one and a half.
         package var used: Double
         /// The thread that uses most, and how much of one processor.
         package var busiestThread: String
         package var busiestUsed: Double
 
-        package init(processors: Int, used: Double, busiestThread: String, busiestUsed: Double) {
+        package init(processors: Double, used: Double, busiestThread: String, busiestUsed: Double) {
             self.processors = processors
             self.used = used
             self.busiestThread = busiestThread
@@ -25,11 +25,18 @@ extension StatusReport {
         package var limit: String? {
             let thread = "the thread \(busiestThread.withControlCharactersEscaped)"
             let share = "\(Int((busiestUsed * 100).rounded().clamped)) % of a processor"
-            if used >= Self.full * Double(processors) {
-                let processors = "\((used.clamped * 10).rounded() / 10) of \(processors) processors are in use"
+            if used >= Self.full * processors {
+                let all = processors == 1 ? "1 processor is" : "\(Self.number(processors)) processors are"
+                let processors = "\((used.clamped * 10).rounded() / 10) of \(all) in use"
                 return "\(processors), most by \(thread) (\(share))"
             }
             return busiestUsed >= Self.full ? "\(thread) uses \(share)" : nil
+        }
+
+        /// At most two decimals, none for a whole number.
+        private static func number(_ value: Double) -> String {
+            let rounded = ((value.clamped * 100).rounded() / 100).clamped
+            return rounded == rounded.rounded() ? "\(Int(rounded))" : "\(rounded)"
         }
 
         enum CodingKeys: String, CodingKey {

@@ -19,9 +19,9 @@ struct LoadMeter {
         meter.sample(counts, at: time)
     }
 
-    /// - Parameter processors: how many there are.
+    /// - Parameter processors: how many the daemon may use.
     /// - Returns: nil: nothing is known yet.
-    func load(of processors: Int) -> StatusReport.Load? {
+    func load(of processors: Double) -> StatusReport.Load? {
         let shares = threads.map { (name: $0, used: meter.rate(of: Self.thread + $0) / 1e9) }
         guard let busiest = shares.max(by: { $0.used < $1.used }), busiest.used > 0 else { return nil }
         return StatusReport.Load(

@@ -306,7 +306,7 @@ final class StatusCollector: Sendable {
             },
             refusedReload: condition.refusedReload, metrics: condition.metrics, host: HostName.current,
             configurationHash: files.hash,
-            load: load.withLock { $0 }.load(of: ProcessInfo.processInfo.activeProcessorCount))
+            load: load.withLock { $0 }.load(of: ProcessorLimit.current))
     }
 }
 

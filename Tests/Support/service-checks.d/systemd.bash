@@ -13,6 +13,7 @@ checks+=(
     disabling_both_ends_both
     instances_run_side_by_side
     memory_is_bounded
+    a_quota_counts
 )
 
 socket_settings_are_compared() {
@@ -173,6 +174,16 @@ disabling_both_ends_both() {
 
 memory_is_bounded() {
     [ "$(property MemoryHigh)" = 536870912 ] || fail "MemoryHigh=$(property MemoryHigh)"
+}
+
+a_quota_counts() { # as the processors that the daemon may use
+    local end=$((SECONDS + 60))
+    systemctl set-property --runtime penstock.service CPUQuota=50% || fail "there is no quota"
+    until penstock status --json | grep -Eq '"processors" ?: ?0\.5\b'; do
+        [ "$SECONDS" -lt "$end" ] || fail "status says: $(penstock status --json)"
+        sleep 0.1
+    done
+    systemctl set-property --runtime penstock.service CPUQuota=
 }
 
 instances_run_side_by_side() {
