@@ -75,7 +75,7 @@ struct ServiceChecks {
         "errors_are_logged_once",
         "disabling_both_ends_both",
         "instances_run_side_by_side",
-        "memory_is_bounded",
+        "memory_is_bounded", "a_quota_counts",
         "packages_start_no_service",
         "uninstall_refuses_while_it_runs",
         "an_attack_harms_nobody_else",
