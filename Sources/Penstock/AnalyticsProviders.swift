@@ -137,7 +137,8 @@ extension Analytics {
     /// not an overload of `flush`, because at the top level of `main.swift` the compiler would choose it even after
     /// `await`.
     ///
-    /// - Parameter timeout: The longest time to wait.
+    /// - Parameter timeout: The longest time to wait. Providers then write the rest to their spools, which takes about
+    ///   a millisecond, and at most 2 s if the disk is slow.
     /// - Returns: Whether the flush is complete, or how many events are still in memory.
     @available(*, noasync, message: "use the asynchronous flush: await analytics.flush()")
     @discardableResult

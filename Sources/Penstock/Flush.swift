@@ -66,7 +66,8 @@ final class Flush: Sendable {
         }
         let caller = BlockingAnswer<FlushOutcome>()
         answer(to: { caller.put($0) })
-        if let outcome = caller.wait(until: deadline.advanced(by: Self.extraTime)) { return outcome }
+        let spoolingTime = tasks.count < providers.count ? ProcessExit.spoolingTime : .zero
+        if let outcome = caller.wait(until: deadline.advanced(by: spoolingTime + Self.extraTime)) { return outcome }
         for task in tasks { task.cancel() }
         return state.withLock { $0.outcome }
     }

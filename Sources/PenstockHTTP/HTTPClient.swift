@@ -108,13 +108,10 @@ final class HTTPClient: ExitObserver, @unchecked Sendable {
         }
     }
 
-    /// The extra time for the worker to write to the spool at the deadline of a blocking flush.
-    private static let spoolingTime: Duration = .seconds(2)
-
     func flushBlocking(until deadline: Instant) -> FlushOutcome {
         let answer = BlockingAnswer<FlushOutcome>()
         beginFlush(until: deadline) { answer.put($0) }
-        return answer.wait(until: deadline + Self.spoolingTime)
+        return answer.wait(until: deadline + ProcessExit.spoolingTime)
             ?? .pending(events: max(1, condition.withLock { numbers.inMemory }))
     }
 

@@ -65,8 +65,8 @@ public final class HTTPProvider: AnalyticsProvider, BlockingFlush {
         /// How long a released provider keeps sending its remaining events. After that they are spooled.
         public var closingTimeout: Duration = .seconds(2)
         /// How long the end of the process may be delayed by events that the service has not accepted. After that they
-        /// are spooled, which takes about a millisecond. It applies when the process ends by exit(3) or by returning
-        /// from `main`.
+        /// are spooled, which takes about a millisecond, and at most 2 s if the disk is slow. It applies when the
+        /// process ends by exit(3) or by returning from `main`.
         public var exitTimeout: Duration = .seconds(2)
 
         /// Creates options with Segment's limits.

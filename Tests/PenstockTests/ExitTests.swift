@@ -106,7 +106,8 @@ import Testing
     }
 
     /// Many processes that end at the same time must not wait for each other.
-    @Test func `a process spools its events while another one holds the directory`() async throws {
+    @Test(arguments: [("returning", 1), ("pair", 2)])
+    func `a process spools its events while another one holds the directory`(way: String, providers: Int) async throws {
         let daemon = try LocalDaemon(isStarted: false)
         func stores() throws -> [String] {
             try FileManager.default.subpathsOfDirectory(atPath: daemon.path("spool")).filter { $0.hasSuffix(".store") }
@@ -120,9 +121,9 @@ import Testing
         lock.l_type = Int16(F_WRLCK)
         let isHeld = unsafe fcntl(file, F_SETLK, &lock) == 0
         #expect(isHeld)
-        let (result, _) = try await run(daemon, "returning", count: 1)
+        let (result, _) = try await run(daemon, way, count: 1)
         #expect(!result.errors.contains("lost"), "\(result.errors)")
-        #expect(try stores().count == 2)
+        #expect(try stores().count == 1 + providers)
     }
 
     @Test func `many short processes lose none of their events`() async throws {

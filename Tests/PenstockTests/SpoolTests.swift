@@ -124,6 +124,39 @@ import Testing
         #expect(rest(second) == String(decoding: lines(1...6), as: UTF8.self))
     }
 
+    /// The path of its lock is longer than the system allows, so that it cannot be opened.
+    @Test func `a store that cannot be locked leaves no directory behind`() throws {
+        var parent = directory
+        while parent.utf8.count < 3800 { parent += "/" + String(repeating: "d", count: 200) }
+        try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
+        let path = parent + "/" + String(repeating: "s", count: 4093 - 1 - parent.utf8.count)
+        #expect(try SpoolStore(path, segmentBytes: 100) == nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: parent) == [])
+    }
+
+    @Test func `while another process adopts stores, a look ends at once, and the next one finds them`() throws {
+        let first = try spool()
+        #expect(first.append(lines(1...3), wasSent: false) == .done)
+        first.close()
+        let second = try #require(Spool(directory: directory, maximumBytes: 1 << 20, segmentBytes: 100))
+        let other = Process()
+        other.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        other.arguments = [
+            "python3", "-c",
+            "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.lockf(f, fcntl.LOCK_EX); print(1, flush=True); input()",
+            directory + "/lock",
+        ]
+        let (input, output) = (Pipe(), Pipe())
+        (other.standardInput, other.standardOutput) = (input, output)
+        try other.run()
+        #expect(output.fileHandleForReading.availableData == Data("1\n".utf8))
+        #expect(try !second.adopt() && second.bytes == 0)
+        try input.fileHandleForWriting.write(contentsOf: Data("\n".utf8))
+        other.waitUntilExit()
+        #expect(try second.adopt())
+        #expect(rest(second) == "line 1\nline 2\nline 3\n")
+    }
+
     @Test func `purging deletes what ended processes left, and nothing of running ones`() throws {
         let ended = try spool()
         #expect(ended.append(lines(1...3), wasSent: false) == .done)

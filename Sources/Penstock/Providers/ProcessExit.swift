@@ -12,7 +12,7 @@ import Dispatch
 
 /// A provider's client that has events in memory, which it must bring to safety before the process ends.
 package protocol ExitObserver: AnyObject, Sendable {
-    /// The longest time that it may delay the exit.
+    /// The longest time that it may delay the exit, without that of writes to the spool.
     var exitTimeout: Duration { get }
 
     /// Brings all events to safety, blocks the calling thread meanwhile, and reports the events that are lost. It needs
@@ -39,8 +39,11 @@ package final class ProcessExit: @unchecked Sendable {
         return exit
     }()
 
-    /// The extra time for a client whose thread is stuck, in a slow write to the spool for example.
-    private static let extraTime: Duration = .milliseconds(250)
+    /// How long a client may take to write its events to the spool when its time has passed. The wait ends as soon as
+    /// they are written: only a slow disk, or a machine with far too much to do, needs more than milliseconds.
+    package static let spoolingTime: Duration = .seconds(2)
+    /// The extra time for a thread that holds a lock, and for a client to report the events that are lost.
+    package static let extraTime: Duration = .milliseconds(250)
 
     private let lock = ForkableLock()
     private var observers: [any ExitObserver] = []
@@ -74,7 +77,7 @@ package final class ProcessExit: @unchecked Sendable {
         guard lock.lock(until: begin + Self.extraTime) else { return }
         let observers = observers
         let longest = observers.map(\.exitTimeout).max() ?? .zero
-        let limit = limit ?? begin + longest + Self.extraTime
+        let limit = limit ?? begin + longest + Self.spoolingTime
         self.limit = limit
         isRegistered = false
         lock.unlock()
@@ -88,7 +91,7 @@ package final class ProcessExit: @unchecked Sendable {
             // With several clients, each waits in its own thread.
             if observers.count == 1 || !ProviderThread.start(work) { work() }
         }
-        let end = DispatchTime.now() + (limit - Instant.now).dispatchInterval
+        let end = DispatchTime.now() + (limit + Self.extraTime - Instant.now).dispatchInterval
         for _ in observers where done.wait(timeout: end) == .timedOut { return }
     }
 

@@ -10,6 +10,8 @@ enum Ending: String {
     /// `main` returns.
     case returning
     case exit
+    /// `main` returns, and there are two providers.
+    case pair
     /// exit(3) in another thread.
     case thread
     /// A handler of SIGTERM calls exit(3).
@@ -82,7 +84,7 @@ private func unblockSignals() {
     default: recordAll()
     }
     switch way {
-    case .returning, .late: return
+    case .returning, .pair, .late: return
     case .exit: Foundation.exit(3)
     case .thread:
         Thread.detachNewThread { Foundation.exit(3) }

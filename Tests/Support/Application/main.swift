@@ -57,7 +57,12 @@ if let few = way.dropFirst().first.flatMap({ Int($0) }) { TakenDescriptors.takeA
 let provider = makeProvider()
 var analyticsOptions = Analytics.Options()
 analyticsOptions.diagnostics = SpoolReports.handler
-let analytics = Analytics(providers: [provider], userID: "u", options: analyticsOptions)
+var providers = [provider]
+if arguments[3] == "pair" {
+    options.socket += "-second"
+    providers.append(DaemonProvider(options))
+}
+let analytics = Analytics(providers: providers, userID: "u", options: analyticsOptions)
 
 func say(_ text: String) {
     FileHandle.standardOutput.write(Data((text + "\n").utf8))

@@ -110,23 +110,20 @@ final class DaemonClient: ForkObserver, ExitObserver, @unchecked Sendable {
         wakeAndUnlock()
     }
 
-    /// The extra time for the worker to write to the spool at the deadline of a blocking flush.
-    private static let spoolingTime: Duration = .seconds(2)
-
     func flushBlocking(until deadline: Instant) -> FlushOutcome {
         // If the lock is never unlocked, the events in memory are out of reach.
-        guard lock.lock(until: deadline + Self.spoolingTime) else { return .pending(events: 1) }
+        guard lock.lock(until: deadline + ProcessExit.extraTime) else { return .pending(events: 1) }
         let inMemory = state.statistics.inMemory
         let answer = BlockingAnswer<FlushOutcome>()
         beginFlushAndUnlock(until: deadline) { answer.put($0) }
-        return answer.wait(until: deadline + Self.spoolingTime) ?? .pending(events: inMemory)
+        return answer.wait(until: deadline + ProcessExit.spoolingTime) ?? .pending(events: inMemory)
     }
 
     var exitTimeout: Duration { options.exitTimeout }
 
     func flushAtExit(until deadline: Instant) {
         // Events recorded from now on register the handler for the end again.
-        if lock.lock(until: deadline + Self.spoolingTime) {
+        if lock.lock(until: deadline + ProcessExit.extraTime) {
             state.isExiting = true
             lock.unlock()
         }

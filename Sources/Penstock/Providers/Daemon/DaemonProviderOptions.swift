@@ -50,7 +50,8 @@ extension DaemonProvider {
         public var closingTimeout: Duration = .seconds(2)
 
         /// How long the end of the process may be delayed by events that the daemon has not acknowledged. After that
-        /// they are spooled, which takes about a millisecond. With 0 they are spooled at once.
+        /// they are spooled, which takes about a millisecond, and at most 2 s if the disk is slow. With 0 they are
+        /// spooled at once.
         ///
         /// It applies when the process ends by exit(3) or by returning from `main`.
         public var exitTimeout: Duration = .milliseconds(250)

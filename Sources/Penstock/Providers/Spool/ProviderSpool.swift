@@ -80,7 +80,10 @@ package final class ProviderSpool {
             return false
         }
         open(directory)
-        try spool?.adopt(purging: isPurgeDue)
+        guard try spool?.adopt(purging: isPurgeDue) == true else {
+            adoptsAt = now + adoptionInterval / 10
+            return false
+        }
         isPurgeDue = false
         isFull = false
         if unsent == 0 { isReported = false }
@@ -158,14 +161,14 @@ package final class ProviderSpool {
     func acknowledge(lines: Int) { spool?.acknowledge(lines: lines) }
 
     /// Deletes all events, also those of ended processes.
-    /// - Throws: If the latter cannot be read now. They are deleted by a later `adoptIfDue`.
+    /// The latter are deleted by a later `adoptIfDue` if another process adopts stores now, or on an error.
+    /// - Throws: If the latter cannot be read now.
     package func purge() throws(SpoolUnavailable) {
         if let directory, Spool.exists(directory) { open(directory) }
         spool?.purge()
         isFull = false
         isPurgeDue = true
-        try spool?.adopt(purging: true)
-        isPurgeDue = false
+        isPurgeDue = try spool?.adopt(purging: true) == false
     }
 
     /// Releases the files. Events that are not acknowledged stay on disk for the next process.

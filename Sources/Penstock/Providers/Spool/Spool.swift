@@ -49,8 +49,10 @@ final class Spool {
     /// flight: an acknowledgement settles the bytes at the front.
     ///
     /// - Parameter purging: Whether to delete their events instead.
+    /// - Returns: Whether it has looked. If not, another process is doing so.
     /// - Throws: If a store cannot be read now. It stays as it is.
-    func adopt(purging: Bool = false) throws(SpoolUnavailable) {
+    @discardableResult
+    func adopt(purging: Bool = false) throws(SpoolUnavailable) -> Bool {
         let problem = SpoolLock.whileAlone(in: directory) { () -> SpoolUnavailable? in
             guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
                 return SpoolUnavailable(code: errno)
@@ -73,8 +75,8 @@ final class Spool {
             }
             return problem
         }
-        // If another process holds the directory, the next look finds the stores.
         if let problem = problem ?? SpoolUnavailable(errno: errno) { throw problem }
+        return problem != nil
     }
 
     /// How often to try to create a store. Another process may take a new one for that of a process that has ended, and
@@ -99,7 +101,6 @@ final class Spool {
                 errno = error.code
                 return nil
             }
-            guard [EAGAIN, EACCES, ENOENT].contains(errno) else { return nil }
         }
         return nil
     }

@@ -20,7 +20,7 @@
 /// Therefore the claims of this process are also recorded in memory, and a claimed lock file is never opened again.
 final class SpoolLock {
     private let path: String
-    private let file: Descriptor
+    private var file: Descriptor?
 
     /// - Returns: nil if the store is claimed already, or its lock cannot be opened; errno has the reason.
     init?(store path: String) {
@@ -28,7 +28,8 @@ final class SpoolLock {
             errno = EAGAIN
             return nil
         }
-        guard let file = Descriptor(opening: path + "/lock", O_RDWR | O_CREAT), Self.take(file), Self.isLinked(file)
+        guard let file = Descriptor(opening: path + "/lock", O_RDWR | O_CREAT), Self.take(file),
+            Self.isLock(file, of: path)
         else {
             let code = errno
             SpoolClaims.shared.release(path)
@@ -39,7 +40,11 @@ final class SpoolLock {
         self.file = file
     }
 
-    deinit { SpoolClaims.shared.release(path) }
+    deinit {
+        // First: closing it would take the lock from a later claim of this process.
+        file = nil
+        SpoolClaims.shared.release(path)
+    }
 
     private static func take(_ file: Descriptor) -> Bool {
         var lock = flock()
@@ -48,28 +53,22 @@ final class SpoolLock {
         return unsafe fcntl(file.number, F_SETLK, &lock) == 0
     }
 
-    /// Whether the file still exists: another process may have removed the store before the lock was taken.
-    private static func isLinked(_ file: Descriptor) -> Bool {
-        var status = stat()
-        guard unsafe fstat(file.number, &status) == 0 else { return false }
-        if status.st_nlink == 0 { errno = ENOENT }
-        return status.st_nlink > 0
+    /// Whether this is still the store's file: another process may have removed the store before the lock was taken.
+    private static func isLock(_ file: Descriptor, of store: String) -> Bool {
+        var (own, current) = (stat(), stat())
+        guard unsafe fstat(file.number, &own) == 0, unsafe stat(store + "/lock", &current) == 0 else { return false }
+        if own.st_dev == current.st_dev, own.st_ino == current.st_ino { return true }
+        errno = ENOENT
+        return false
     }
 
-    /// How often to try to lock a directory that another process holds, and the pause between attempts in microseconds.
-    private static let attempts = 200
-    private static let pause: UInt32 = 5000
-
-    /// Runs the body while no other process adopts a store in the directory.
-    /// - Returns: nil if the directory could not be locked within a second, with the reason in errno.
+    /// Runs the body while no other process adopts a store in the directory. Does not wait: a process that ends has no
+    /// time for it.
+    /// - Returns: nil if the directory cannot be locked now, with the reason in errno.
     static func whileAlone<Value>(in directory: String, _ body: () -> Value) -> Value? {
         SpoolClaims.shared.whileAlone {
-            guard let file = Descriptor(opening: directory + "/lock", O_RDWR | O_CREAT) else { return nil }
-            for _ in 0..<attempts {
-                if take(file) { return body() }
-                usleep(pause)
-            }
-            return nil
+            guard let file = Descriptor(opening: directory + "/lock", O_RDWR | O_CREAT), take(file) else { return nil }
+            return body()
         }
     }
 }

@@ -66,15 +66,25 @@ final class SpoolStore {
     /// Creates a store in an existing directory, or takes over a store whose process has ended.
     /// - Returns: nil if another process holds the store, or it cannot be opened; errno has the reason.
     init?(_ path: String, segmentBytes: Int) throws(SpoolUnavailable) {
-        if unsafe mkdir(path, 0o700) != 0, errno != EEXIST { return nil }
+        let isNew = unsafe mkdir(path, 0o700) == 0
+        if !isNew, errno != EEXIST { return nil }
         guard let lock = SpoolLock(store: path) else {
-            if let problem = SpoolUnavailable(errno: errno) { throw problem }
+            let code = errno
+            // Fails if another process has begun to use the directory.
+            if isNew { unsafe rmdir(path) }
+            errno = code
+            if let problem = SpoolUnavailable(errno: code) { throw problem }
             return nil
         }
         self.path = path
         self.lock = lock
         self.segmentBytes = segmentBytes
-        try recover()
+        do throws(SpoolUnavailable) {
+            try recover()
+        } catch {
+            if isNew { removeIfEmpty() }
+            throw error
+        }
     }
 
     var unsent: Int { end - sent }
