@@ -26,8 +26,9 @@ extension StatusReport {
             let thread = "the thread \(busiestThread.withControlCharactersEscaped)"
             let share = "\(Int((busiestUsed * 100).rounded().clamped)) % of a processor"
             if used >= Self.full * processors {
-                let all = processors == 1 ? "1 processor is" : "\(Self.number(processors)) processors are"
-                let processors = "\((used.clamped * 10).rounded() / 10) of \(all) in use"
+                let all = Self.number(processors)
+                let unit = all == "1" ? "processor is" : "processors are"
+                let processors = "\(Self.number(used)) of \(all) \(unit) in use"
                 return "\(processors), most by \(thread) (\(share))"
             }
             return busiestUsed >= Self.full ? "\(thread) uses \(share)" : nil
