@@ -6,23 +6,22 @@ import Testing
 
 /// Requests that wait for the disk, and operations that must not wait for them.
 @Suite struct DiskRequestTests {
-    /// A command that runs while the test continues.
-    private final class Running: Sendable {
-        private let result = Mutex<Program?>(nil)
+    /// A request that waits while the test continues: longer than a command would, because this machine may be busy.
+    private final class Waiting: Sendable {
+        private let result = Mutex<ControlAnswer?>(nil)
         private let thread = Mutex<WorkerThread?>(nil)
 
-        init(_ daemon: TestDaemon, _ arguments: [String]) {
-            let command = arguments + ["--control", daemon.control]
-            let thread = WorkerThread(name: "command") { [self] in
-                let program = try? Program.penstock(command)
-                result.withLock { $0 = program }
+        init(_ request: @escaping @Sendable (_ timeout: Duration) throws -> ControlAnswer) {
+            let thread = WorkerThread(name: "request") { [self] in
+                let answer = try? request(.seconds(1800))
+                result.withLock { $0 = answer }
             }
             self.thread.withLock { $0 = thread }
         }
 
         var hasEnded: Bool { result.withLock { $0 != nil } }
 
-        func end() throws -> Program {
+        func end() throws -> ControlAnswer {
             thread.withLock { $0.take() }?.join()
             return try #require(result.withLock { $0 })
         }
@@ -39,21 +38,23 @@ import Testing
         let fifo = daemon.path("journal/dead-letters/archive/00000000000000000099.seg")
         let isMade = unsafe mkfifo(fifo, 0o600) == 0
         #expect(isMade)
-        let search = Running(daemon, ["dead-letters", "list", "archive"])
+        let client = ControlClient(socket: daemon.control)
+        let search = Waiting { try client.get("/dead-letters", query: ["destination": "archive"], timeout: $0) }
         try eventually("a thread opens the file") { try isWaiting(daemon, for: "disk-requests") }
 
         let status = try daemon.penstock("status")
         #expect(status.status == 0, "\(status.output)")
         try daemon.write(configuration: configuration.replacingOccurrences(of: "archive.ndjson", with: "second.ndjson"))
         #expect(try daemon.reload().applied)
-        let client = try EventClient(daemon)
-        try client.send(events(0..<2))
-        #expect(try client.acknowledgement(of: 2).lines == 2)
+        let sender = try EventClient(daemon)
+        try sender.send(events(0..<2))
+        #expect(try sender.acknowledgement(of: 2).lines == 2)
         try daemon.settle()
         #expect(daemon.lines("second.ndjson").count == 2)
 
         // A second request waits in the queue, together with the daemon's regular work.
-        let waiting = Running(daemon, ["dead-letters", "drop", "archive", "--all"])
+        let selection = Array(try JSONEncoder().encode(DeadLetterSelection(destination: "archive")))
+        let waiting = Waiting { try client.post("/dead-letters/drop", body: selection, timeout: $0) }
         try eventually("both requests have arrived") { try connections(daemon) >= 2 }
         #expect(!search.hasEnded)
         // The thread that waits delays the end, while there are no destinations any more.
@@ -65,10 +66,10 @@ import Testing
             return answer.contains("is not running")
         }
         #expect(daemon.terminate() == 0)
-        for command in [search, waiting] {
-            let ended = try command.end()
-            #expect(ended.status == 1)
-            #expect(ended.errors.contains("the daemon is stopping and has interrupted this request"), "\(ended.errors)")
+        for request in [search, waiting] {
+            let answer = try request.end()
+            #expect(answer.status == 503)
+            #expect(answer.error.contains("the daemon is stopping and has interrupted this request"), "\(answer.error)")
         }
     }
 
