@@ -83,7 +83,7 @@ final class Spool {
     /// remove it, until it is locked.
     private static let attempts = 10
 
-    /// Not `whileAlone`: when many processes end at the same time, those that wait too long lose their events.
+    /// Not `whileAlone`: a process that ends while another one holds the directory would lose its events.
     private func own() -> SpoolStore? {
         if hasOwn { return stores.last }
         for _ in 0..<Self.attempts {
