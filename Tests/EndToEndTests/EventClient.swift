@@ -21,10 +21,18 @@ final class EventClient: @unchecked Sendable {
     func send(_ bytes: [UInt8]) throws {
         var done = 0
         while done < bytes.count {
-            guard try stream.wait(toWrite: true, timeout: .seconds(60)).canWrite else {
+            let ready = try stream.wait(toWrite: true, timeout: .seconds(60))
+            guard ready.canWrite || ready.canRead else {
                 // The daemon is gone when somebody reads this.
                 let status = (try? daemon?.penstock("status").output) ?? "no status"
                 throw Failure("cannot write for 60 s: \(status)\(daemon?.log ?? "")")
+            }
+            // The daemon may answer while it takes no more.
+            if !ready.canWrite {
+                let answers = try stream.read(upTo: 64 << 10)
+                if answers.isEmpty { throw Failure("the daemon has ended the connection") }
+                unread += answers
+                continue
             }
             done += try stream.write(bytes.span.extracting(done..<bytes.count))
         }
