@@ -14,6 +14,8 @@ final class Browser {
     private(set) var complaints: [String] = []
     /// The URLs of all requests.
     private(set) var requested: [String] = []
+    /// How many times a page has been loaded.
+    private var loads = 0
 
     /// Opens an address in a new browser.
     init(_ address: String) throws {
@@ -53,6 +55,13 @@ final class Browser {
     }
 
     func open(_ address: String) throws { try send("Page.navigate", ["url": address]) }
+
+    /// Reloads the page and waits until it is there: what is evaluated in between fails, for its page is gone.
+    func reload() throws {
+        let before = loads
+        try send("Page.reload")
+        while loads == before { note(try receive()) }
+    }
 
     /// Sets the size of the window, in CSS pixels.
     func resize(width: Int, height: Int) throws {
@@ -163,6 +172,7 @@ final class Browser {
     private func note(_ event: [String: Any]) {
         let parameters = event["params"] as? [String: Any] ?? [:]
         switch event["method"] as? String {
+        case "Page.loadEventFired": loads += 1
         case "Runtime.exceptionThrown", "Runtime.consoleAPICalled": complaints.append("\(parameters)")
         case "Log.entryAdded":
             let entry = parameters["entry"] as? [String: Any] ?? [:]

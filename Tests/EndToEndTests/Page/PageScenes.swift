@@ -66,7 +66,8 @@ final class PageScenes {
         try browser.wait(for: "Pause or continue", in: "dialog")
         try check("keys")
 
-        try browser.evaluate("sessionStorage.clear(); location.reload()")
+        try browser.evaluate("sessionStorage.clear()")
+        try browser.reload()
         try browser.wait(for: "This page needs a token")
         try browser.type("nonsense")
         try browser.press("Enter")
