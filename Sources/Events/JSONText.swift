@@ -3,13 +3,14 @@ import CSimdjson
 /// Decoding, encoding and comparing JSON strings. *Contents* are the bytes of a string in an event, without its quotes:
 /// UTF-8, with escapes.
 package enum JSONText {
-    /// Whether an event may contain a field with this key, at any depth. A fast check: false is certain, true is not.
-    /// - Parameter key: as JSON, including its quotes; without escapes.
+    /// Whether an event may contain this string, as a key or a value, at any depth. A fast check: false is certain,
+    /// true is not.
+    /// - Parameter string: as JSON, including its quotes; without escapes.
     @inline(__always)
-    package static func mayHaveKey(_ key: Span<UInt8>, in json: Span<UInt8>) -> Bool {
+    package static func mayContain(_ string: Span<UInt8>, in json: Span<UInt8>) -> Bool {
         unsafe json.withUnsafeBufferPointer { json in
-            unsafe key.withUnsafeBufferPointer { key in
-                unsafe psj_may_contain(json.baseAddress, json.count, key.baseAddress, key.count) != 0
+            unsafe string.withUnsafeBufferPointer { string in
+                unsafe psj_may_contain(json.baseAddress, json.count, string.baseAddress, string.count) != 0
             }
         }
     }

@@ -5,7 +5,8 @@
 // - A filter, path or transform that is not valid is rejected when the configuration is read. No event meets a filter
 //   that did not compile.
 // - Events stay bytes. One pass over an event reads all paths that a destination needs; most events need no pass at
-//   all. Transforms collect edits in an overlay. The result is written once, from slices of the input.
+//   all: the index answers, or a search for the text that a field is compared with. Transforms collect edits in an
+//   overlay. The result is written once, from slices of the input.
 // - The same event and configuration give the same output, on every retry and replay.
 // - The size of the event and of the configuration bounds the time for an event. The common cases allocate nothing.
 //

@@ -19,7 +19,12 @@ final class EventFields {
         var isComplete = false
         var isUnreadable = false
         var hasDuplicates = false
+        /// How often its bytes were searched.
+        var searches: UInt8 = 0
     }
+
+    /// A search takes a tenth of the time that reading an event takes, so a few are worth trying.
+    private static let maximumSearches: UInt8 = 2
 
     init(_ table: PathTable) {
         values = PathReader(PathSet(table.paths))
@@ -36,6 +41,15 @@ final class EventFields {
     var isUnreadable: Bool { state.isUnreadable }
     /// A value that was read has a duplicate key before it in the event.
     var hasDuplicates: Bool { state.hasDuplicates }
+
+    /// Whether to search the event's bytes for a text before a field is read that may have it. Not if the event was
+    /// read already, nor where a value may follow the event in its memory.
+    @inline(__always)
+    func searchesFirst() -> Bool {
+        guard !state.isRead, !readsOrigin, state.searches < Self.maximumSearches else { return false }
+        state.searches += 1
+        return true
+    }
 
     /// - Parameter kind: the event's kind.
     @inline(__always)

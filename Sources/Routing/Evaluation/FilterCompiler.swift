@@ -130,6 +130,14 @@ struct FilterCompiler {
         return slice
     }
 
+    /// Stores a text with quotes around it.
+    /// - Returns: the place of the text between them.
+    private mutating func store(quoted text: String.UTF8View) -> Slice {
+        constants.append(UInt8(ascii: "\""))
+        defer { constants.append(UInt8(ascii: "\"")) }
+        return store(text)
+    }
+
     private mutating func store(list items: [Expression]) -> Int32 {
         let firstNumber = Int32(numbers.count)
         numbers += items.compactMap { if case .number(let number) = $0 { number } else { nil } }
@@ -158,10 +166,9 @@ struct FilterCompiler {
         let isEqual: Int32
         let field = IndexedField(pair.path)
         if case .string(let text) = pair.literal {
-            let text = store(text.utf8)
             isEqual =
-                field.map { add(.isIndexedText($0, text)) }
-                ?? add(.isFieldText(Int32(table.reading(pair.path)), text))
+                field.map { add(.isIndexedText($0, store(text.utf8))) }
+                ?? add(.isFieldText(Int32(table.reading(pair.path)), store(quoted: text.utf8)))
         } else {
             let list = store(list: [pair.literal])
             isEqual =

@@ -168,7 +168,7 @@ private struct ConstantEnd {
         for index in members.indices {
             // A search of the bytes usually shows that the event does not have the key. Then no field is read.
             let key = keys.span.extracting(members[index].key)
-            if JSONText.mayHaveKey(key, in: view.json), view.value(members[index].path).type != .missing { return true }
+            if JSONText.mayContain(key, in: view.json), view.value(members[index].path).type != .missing { return true }
         }
         return false
     }

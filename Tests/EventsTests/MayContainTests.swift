@@ -2,10 +2,10 @@ import Events
 import Testing
 
 /// A quick test for a key in JSON text. It may answer yes wrongly, never no.
-@Suite struct MayHaveKeyTests {
+@Suite struct MayContainTests {
     private func mayHave(_ key: String, _ json: String) -> Bool {
         let (key, json) = (Array(key.utf8), Array(json.utf8))
-        return JSONText.mayHaveKey(key.span, in: json.span)
+        return JSONText.mayContain(key.span, in: json.span)
     }
 
     @Test(arguments: 0...80) func `a key is found at any offset`(padding: Int) {
