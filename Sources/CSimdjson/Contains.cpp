@@ -1,4 +1,4 @@
-// A search for a short text anywhere in an event. A quick "no" makes it unnecessary to read the event's fields.
+// A search for a text anywhere in an event. A quick "no" makes it unnecessary to read the event's fields.
 
 #include "CSimdjson.h"
 
@@ -19,7 +19,8 @@ typedef uint64_t Words __attribute__((vector_size(32)));
 
 PENSTOCK_CLONES
 bool contains(const uint8_t *bytes, size_t length, const uint8_t *text, size_t text_length) {
-    // The first byte is usually a quote, which is everywhere. So two inner bytes are compared first.
+    // The first byte is usually a quote, which is everywhere, so two inner bytes are compared, too. Without the quote, a
+    // client could fill an event with bytes that look like the text.
     const size_t second = text_length - 2;
     const uint8_t a = text[1], b = text[second];
     const size_t last = length - second - sizeof(Lanes);
@@ -29,14 +30,14 @@ bool contains(const uint8_t *bytes, size_t length, const uint8_t *text, size_t t
         memcpy(&first, bytes + at, sizeof first);
         memcpy(&begin, bytes + at + 1, sizeof begin);
         memcpy(&end, bytes + at + second, sizeof end);
-        const Lanes hit = (Lanes(begin == a) & Lanes(end == b)) | Lanes(first == '\\');
+        const Lanes hit = (Lanes(first == text[0]) & Lanes(begin == a) & Lanes(end == b)) | Lanes(first == '\\');
         Words words;
         memcpy(&words, &hit, sizeof words);
         if ((words[0] | words[1] | words[2] | words[3]) != 0) {
             for (size_t k = at; k < at + sizeof(Lanes); k++) {
                 if (bytes[k] == '\\') return true;
-                if (bytes[k + 1] == a && bytes[k + second] == b && k + text_length <= length &&
-                    memcmp(bytes + k, text, text_length) == 0)
+                if (bytes[k] == text[0] && bytes[k + 1] == a && bytes[k + second] == b &&
+                    k + text_length <= length && memcmp(bytes + k, text, text_length) == 0)
                     return true;
             }
         }

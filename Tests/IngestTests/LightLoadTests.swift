@@ -37,30 +37,14 @@ struct LightLoadTests {
 
     @Test func `a user's clients may stay until they have used the user's share of a window`() {
         var load = LightLoad()
-        let next = start + LightLoad.window
         let stays = [
-            use(.nanoseconds(1), 2, &load, at: start),
             use(LightLoad.userShare, 1, &load, at: start),
             use(.nanoseconds(1), 1, &load, at: start),
             use(.nanoseconds(1), 2, &load, at: start),
             // A window begins with nothing used.
-            use(.nanoseconds(1), 2, &load, at: next),
-            use(LightLoad.userShare, 1, &load, at: next),
+            use(LightLoad.userShare, 1, &load, at: start + LightLoad.window),
         ]
-        #expect(stays == [true, true, false, true, true, true])
-    }
-
-    @Test func `a user that is alone may use more, until another one comes`() {
-        var load = LightLoad()
-        let next = start + LightLoad.window
-        let stays = [
-            use(LightLoad.loneShare, 1, &load, at: start),
-            use(.nanoseconds(1), 1, &load, at: start),
-            use(LightLoad.loneShare, 1, &load, at: next),
-            use(.nanoseconds(1), 2, &load, at: next),
-            use(.nanoseconds(1), 1, &load, at: next),
-        ]
-        #expect(stays == [true, false, true, true, false])
+        #expect(stays == [true, false, true, true])
     }
 
     @Test func `if all users together use too much, those with more than the average leave`() {
@@ -83,7 +67,7 @@ struct LightLoadTests {
 
     @Test func `new clients of a user that has used too much do not begin here for a while`() {
         var load = LightLoad()
-        _ = use(LightLoad.loneShare, 1, &load, at: start)
+        _ = use(LightLoad.userShare, 1, &load, at: start)
         #expect(!load.excludes(.local(1), at: start))
         _ = use(.nanoseconds(1), 1, &load, at: start)
         _ = use(.nanoseconds(1), 2, &load, at: start)

@@ -16,18 +16,18 @@ struct TextSearchTests {
         "properties.a", "properties.b", "context.os.name", "traits.a", "context.traits.a", "context", "name",
         "context.penstock.source", "context.penstock.host", "properties.list.0",
     ]
+    private static let origin = Origin(source: "apps", uid: 1, gid: 2, pid: 3)
 
-    private static func filter(_ path: String, _ text: String, isIn: Bool) throws -> Filter {
-        try Filter(parsing: isIn ? "\(path) in ['\(text)']" : "\(path) = '\(text)'")
-    }
-
-    private static func event(_ random: inout FilterFuzzTests.Generator) -> String {
+    /// - Parameter escapes: also values with escapes, with which the search answers nothing.
+    private static func event(_ random: inout FilterFuzzTests.Generator, escapes: Bool) -> String {
         func value(_ random: inout FilterFuzzTests.Generator) -> String {
             switch Int.random(in: 0..<10, using: &random) {
             case 0: return "null"
             case 1: return "17"
             case 2: return #"{"a":"iOS"}"#
-            default: return spellings.randomElement(using: &random)?.json.randomElement(using: &random) ?? "null"
+            default:
+                let values = spellings.flatMap(\.json).filter { escapes || !$0.contains("\\") }
+                return values.randomElement(using: &random) ?? "null"
             }
         }
         let kind = Bool.random(using: &random) ? "identify" : "screen"
@@ -41,30 +41,57 @@ struct TextSearchTests {
             """
     }
 
-    @Test func `a comparison with a text gives the same answer whether the event is read or searched`() throws {
-        var random = FilterFuzzTests.Generator(state: 2_016)
-        var filters: [(equal: Filter, isIn: Filter, text: String)] = []
-        for path in Self.paths {
-            for (text, _) in Self.spellings + [("apps", [])] {
-                filters.append(
-                    (
-                        try Self.filter(path, text, isIn: false), try Self.filter(path, text, isIn: true),
-                        "\(path) = \(text)"
-                    ))
+    /// Each comparison in both spellings.
+    private static func filters() throws -> [(equal: Filter, isIn: Filter)] {
+        try paths.flatMap { path in
+            try (spellings.map(\.text) + ["apps"]).map { text in
+                (try Filter(parsing: "\(path) = '\(text)'"), try Filter(parsing: "\(path) in ['\(text)']"))
             }
         }
-        let origin = Origin(source: "apps", uid: 1, gid: 2, pid: 3)
+    }
+
+    private static func verdict(_ filters: [Filter], _ event: SampleEvent) -> (DestinationRouter.Verdict, [UInt8]) {
+        let routes = filters.enumerated().map { number, filter in
+            DestinationRouter.Route(name: "\(number)", filter: filter, transforms: [])
+        }
+        let router = DestinationRouter(name: "d", routes: routes, journal: Array(repeating: 1, count: 16))
+        var output: [UInt8] = []
+        return (router.route(event.record, of: event.batch, into: &output), output)
+    }
+
+    @Test(arguments: [true, false])
+    func `a comparison with a text gives the same answer whether the event is read or searched`(
+        escapes: Bool
+    ) throws {
+        var random = FilterFuzzTests.Generator(state: 2_016)
+        let filters = try Self.filters()
         var matches = 0
-        for _ in 0..<300 {
-            let json = Self.event(&random)
-            let event = SampleEvent(json, from: origin)
-            for (equal, isIn, text) in filters {
+        for _ in 0..<150 {
+            let json = Self.event(&random, escapes: escapes)
+            let event = SampleEvent(json, from: Self.origin)
+            for (equal, isIn) in filters {
                 let answer = event.passes(equal)
-                #expect(answer == event.passes(isIn), "\(text) of \(json)")
+                #expect(answer == event.passes(isIn), "\(equal) of \(json)")
                 if answer { matches += 1 }
             }
         }
-        #expect(matches > 900)
+        #expect(matches > 500)
+    }
+
+    @Test(arguments: [true, false])
+    func `routes with comparisons give the same verdict whether the event is read or searched`(escapes: Bool) throws {
+        var random = FilterFuzzTests.Generator(state: 77)
+        let filters = try Self.filters()
+        var (routed, filtered) = (0, 0)
+        for round in 0..<400 {
+            let json = Self.event(&random, escapes: escapes)
+            let event = SampleEvent(json, from: Self.origin)
+            let some = (0...round % 5).compactMap { _ in filters.randomElement(using: &random) }
+            let (equal, isIn) = (Self.verdict(some.map(\.equal), event), Self.verdict(some.map(\.isIn), event))
+            #expect(equal == isIn, "\(some.map(\.equal)) of \(json)")
+            if case .filtered = equal.0 { filtered += 1 } else { routed += 1 }
+        }
+        #expect(routed > 40 && filtered > 40)
     }
 
     @Test func `several comparisons, some of them negated, give the same answer`() throws {
@@ -77,5 +104,26 @@ struct TextSearchTests {
             ("'gold' = properties.plan", true),
         ]
         for (text, expected) in cases { #expect(try event.passes(Filter(parsing: text)) == expected, "\(text)") }
+    }
+
+    /// That its bytes are not JSON shows whether it was read.
+    @Test func `an event is not read if up to two searches exclude every route`() throws {
+        let broken = SampleEvent(#"{"type":"track","event":"A","userId":"u","properties":{"a":1,"text":"gold""#)
+        let unread = [
+            ["properties.plan = 'lead'"], ["properties.plan = 'lead'", "context.os.name = 'iOS'"],
+            ["properties.a > 0 and properties.plan = 'lead'"], ["properties.plan = 'lead'", "event = 'B'"],
+        ]
+        for filters in unread {
+            let verdict = Self.verdict(try filters.map { try Filter(parsing: $0) }, broken).0
+            #expect(verdict == .filtered(reason: "no_route"), "\(filters)")
+        }
+        let read = [
+            ["properties.plan = 'gold'"], ["properties.a > 0"], ["context.penstock.source = 'apps'"],
+            ["properties.x = 'lead'", "properties.y = 'tin'", "properties.z = 'zinc'"],
+        ]
+        for filters in read {
+            let verdict = Self.verdict(try filters.map { try Filter(parsing: $0) }, broken).0
+            #expect(verdict == .rejected(reason: "the event's bytes are not the JSON that was accepted"), "\(filters)")
+        }
     }
 }

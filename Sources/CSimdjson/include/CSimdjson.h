@@ -187,8 +187,8 @@ enum psj_answer {
  * Returns an enum psj_answer. */
 int psj_fetch(const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values);
 
-/* Returns 0 if neither the text nor a backslash occurs in the bytes. A key that is spelled like the text, quotes
- * included, is then not there. Returns 1 if it may be there. Always returns 1 for a text of less than 4 bytes. */
+/* Returns 0 if neither the text nor a backslash occurs in the bytes. A key or a string that is spelled like the text,
+ * quotes included, is then not there. Returns 1 if it may be there. Always returns 1 for a text of less than 4 bytes. */
 int psj_may_contain(const uint8_t *bytes, size_t length, const uint8_t *text, size_t text_length);
 
 /* Copies `length` bytes of JSON to `out` and replaces each half of a surrogate pair (\ud83d alone) by \ufffd, which is

@@ -8,10 +8,7 @@ struct LightLoad {
     static let window = Duration.milliseconds(100)
     /// The processing time that the clients of one user may take in a window. If those of all users together take
     /// more than `totalShare`, the users with more than the average must leave.
-    static let userShare = Duration.milliseconds(10)
-    /// The same while no other user has sent anything in the window: who is alone makes nobody wait. It has a limit
-    /// because the first event of another user may come at any time.
-    static let loneShare = Duration.milliseconds(30)
+    static let userShare = Duration.milliseconds(30)
     static let totalShare = Duration.milliseconds(50)
     /// The most that counts of one turn, which is bounded in itself. In what is beyond, the thread has waited for a
     /// processor, and its clients are not to blame.
@@ -38,8 +35,7 @@ struct LightLoad {
         total += counted
         let mine = used[user, default: .zero] + counted
         used[user] = mine
-        let share = used.count == 1 ? Self.loneShare : Self.userShare
-        let stays = mine <= share && (total <= Self.totalShare || mine * used.count <= total)
+        let stays = mine <= Self.userShare && (total <= Self.totalShare || mine * used.count <= total)
         if !stays { excluded[user] = now + Self.exclusion }
         return stays
     }

@@ -36,17 +36,17 @@ final class EventFields {
     @inline(__always)
     func startEvent() { state = State() }
 
-    /// The event's bytes are not JSON after all. Its values count as missing.
+    /// The event's bytes are not JSON after all. Its values count as missing. Known only once the event was read.
     @inline(__always)
     var isUnreadable: Bool { state.isUnreadable }
     /// A value that was read has a duplicate key before it in the event.
     var hasDuplicates: Bool { state.hasDuplicates }
 
-    /// Whether to search the event's bytes for a text before a field is read that may have it. Not if the event was
-    /// read already, nor where a value may follow the event in its memory.
+    /// Takes one of the searches of the event's bytes that may make it unnecessary to read the event.
+    /// - Returns: false: the event was read, or has been searched often enough.
     @inline(__always)
-    func searchesFirst() -> Bool {
-        guard !state.isRead, !readsOrigin, state.searches < Self.maximumSearches else { return false }
+    func takeSearch() -> Bool {
+        guard !state.isRead, state.searches < Self.maximumSearches else { return false }
         state.searches += 1
         return true
     }

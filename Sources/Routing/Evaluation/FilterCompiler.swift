@@ -117,7 +117,7 @@ struct FilterCompiler {
 
     /// Operands have no side effects, so their order is free. The cheap ones come first.
     private mutating func join(_ operands: [Expression], _ table: inout PathTable) -> Range<Int32> {
-        let ordered = operands.filter { !$0.readsFields } + operands.filter(\.readsFields)
+        let ordered = (0...2).flatMap { cost in operands.filter { $0.cost == cost } }
         let numbers = ordered.map { condition($0, &table) }
         let first = Int32(children.count)
         children.append(contentsOf: numbers)
@@ -165,7 +165,7 @@ struct FilterCompiler {
         if pair.path == .type { return nil }
         let isEqual: Int32
         let field = IndexedField(pair.path)
-        if case .string(let text) = pair.literal {
+        if case .string(let text) = pair.literal, OriginField(pair.path) == nil {
             isEqual =
                 field.map { add(.isIndexedText($0, store(text.utf8))) }
                 ?? add(.isFieldText(Int32(table.reading(pair.path)), store(quoted: text.utf8)))
@@ -218,6 +218,16 @@ extension Expression {
         case .not(let operand): operand.hasPath
         case .all(let operands), .any(let operands), .call(_, let operands): operands.contains(where: \.hasPath)
         case .compare(_, let left, let right), .isIn(let left, let right): left.hasPath || right.hasPath
+        }
+    }
+
+    /// 0: needs only the event's index. 1: a search of its bytes may do. 2: the event must be read.
+    fileprivate var cost: Int {
+        if !readsFields { return 0 }
+        switch self {
+        case .compare(.equal, .path(let path), .string), .compare(.equal, .string, .path(let path)):
+            return OriginField(path) == nil ? 1 : 2
+        default: return 2
         }
     }
 

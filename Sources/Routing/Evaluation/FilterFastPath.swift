@@ -21,7 +21,7 @@ extension FilterProgram {
             return escaped ? nil : constants.hold(view.bytes(slice), at: text)
         case .isFieldText(let path, let text):
             // A search of the bytes often shows that no field has the text. Then the event is not read.
-            if view.fields.searchesFirst(), !constants.mayBe(in: view.json, at: text) { return false }
+            if view.fields.takeSearch(), !constants.mayOccur(in: view.json, at: text) { return false }
             let value = view.value(Int(path))
             guard value.type == .string else { return value.type == .escapedString ? nil : false }
             return constants.hold(view.bytes(value.slice), at: text)

@@ -22,8 +22,8 @@ final class FilterProgram: Sendable {
         case isIndexedIn(IndexedField, list: Int32)
         /// As above, for any other field.
         case isFieldIn(Int32, list: Int32)
-        /// The field equals this text of the constants: a field that the index holds, or any other field. Around the
-        /// latter's text are quotes.
+        /// The field equals this text of the constants: a field that the index holds, or another field of the event's
+        /// own bytes. Around the latter's text are quotes.
         case isIndexedText(IndexedField, Slice)
         case isFieldText(Int32, Slice)
         /// Compares a field with a number.
@@ -61,10 +61,10 @@ final class FilterProgram: Sendable {
             Int(slice.length) == text.count && bytes.span.extracting(slice.range).hasBytes(of: text)
         }
 
-        /// Whether an event may contain a string that equals the one at `slice`. False is certain, true is not.
+        /// Whether an event may contain a string that equals the text at `slice`. False is certain, true is not.
         /// - Parameter slice: quotes lie before and after it.
         @inline(__always)
-        func mayBe(in json: Span<UInt8>, at slice: Slice) -> Bool {
+        func mayOccur(in json: Span<UInt8>, at slice: Slice) -> Bool {
             let inner = slice.range
             return JSONText.mayContain(bytes.span.extracting(inner.lowerBound - 1..<inner.upperBound + 1), in: json)
         }
