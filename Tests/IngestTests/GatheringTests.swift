@@ -40,9 +40,18 @@ struct GatheringTests {
         let waits = Mutex<[Bool]>([])
         /// Called once, by the first commit of an event.
         let stall = Mutex<(@Sendable () -> Void)?>(nil)
-        let commitDelay: Duration
+        private let delay: Duration
+        private let asked = Atomic<Bool>(false)
 
-        init(commitDelay: Duration) { self.commitDelay = commitDelay }
+        init(commitDelay: Duration) { delay = commitDelay }
+
+        /// Asked for by a thread that is about to wait for more events.
+        var commitDelay: Duration {
+            asked.store(true, ordering: .sequentiallyConsistent)
+            return delay
+        }
+        /// Whether a thread has begun to wait for more events.
+        var hasWaited: Bool { asked.load(ordering: .sequentiallyConsistent) }
 
         func append(
             _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
@@ -117,22 +126,47 @@ struct GatheringTests {
         #expect(eventually { (try? other.write(next.span)) != nil && appender.waits.withLock { $0.contains(true) } })
     }
 
-    @Test(arguments: [true, false]) func `events that clients send one after the other share a commit`(gathers: Bool)
-        throws
-    {
-        let path = "/tmp/penstock-gathering-\(gathers)-\(getpid()).sock"
+    private func send(_ number: Int, from client: UnixStream) throws {
+        _ = try client.write(Array((NDJSONStreamTests.event("\(number)") + "\n").utf8).span)
+    }
+
+    @Test func `events that clients send one after the other share a commit`() throws {
+        let path = "/tmp/penstock-gathering-\(getpid()).sock"
         defer { UnixListener.remove(path) }
         // Far more than the test needs to write to all of them.
-        let appender = CommitRecorder(commitDelay: gathers ? .seconds(3) : .zero)
+        let appender = CommitRecorder(commitDelay: .seconds(3))
+        let ingest = try Ingest(threads: 1, appender: appender, clock: SystemClock())
+        defer { ingest.stop() }
+        try listen(ingest, at: path)
+        let clients = try (0..<4).map { _ in try UnixStream(connectingTo: path) }
+        // The thread does not wait while it still has other work: the new connections.
+        var sent = 0
+        while !appender.hasWaited, sent < 100 {
+            try send(sent, from: clients[0])
+            sent += 1
+            #expect(eventually { appender.hasWaited || appender.commits.last == sent })
+        }
+        #expect(appender.commits.last ?? 0 == sent - 1)
+        for client in clients.dropFirst() {
+            try send(sent, from: client)
+            sent += 1
+        }
+        #expect(eventually { appender.commits.last == sent })
+        #expect(appender.commits == Array((0..<sent).dropFirst().dropLast(3)) + [sent])
+    }
+
+    @Test func `without a delay, each event has a commit of its own`() throws {
+        let path = "/tmp/penstock-no-gathering-\(getpid()).sock"
+        defer { UnixListener.remove(path) }
+        let appender = CommitRecorder(commitDelay: .zero)
         let ingest = try Ingest(threads: 1, appender: appender, clock: SystemClock())
         defer { ingest.stop() }
         try listen(ingest, at: path)
         let clients = try (0..<4).map { _ in try UnixStream(connectingTo: path) }
         for (number, client) in clients.enumerated() {
-            if !gathers { #expect(eventually { appender.commits.count == number }) }
-            _ = try client.write(Array((NDJSONStreamTests.event("\(number)") + "\n").utf8).span)
+            try send(number, from: client)
+            #expect(eventually { appender.commits.count == number + 1 })
         }
-        #expect(eventually { appender.commits.last == 4 })
-        #expect(appender.commits == (gathers ? [4] : [1, 2, 3, 4]))
+        #expect(appender.commits == [1, 2, 3, 4])
     }
 }

@@ -23,7 +23,7 @@ final class EventFields {
         var searches: UInt8 = 0
     }
 
-    /// A search takes a tenth of the time that reading an event takes, so a few are worth trying.
+    /// A search takes about a seventh of the time that reading an event takes, so a few are worth trying.
     private static let maximumSearches: UInt8 = 2
 
     init(_ table: PathTable) {
