@@ -11,6 +11,7 @@ import Testing
     private final class Committers: Sendable {
         private let threads = Mutex<[pthread_t]>([])
         func note() { threads.withLock { $0.append(pthread_self()) } }
+        var count: Int { threads.withLock { $0.count } }
         /// Whether the last commit was made by the calling thread.
         var isMe: Bool {
             let last = threads.withLock { $0.last }
@@ -27,14 +28,16 @@ import Testing
     /// Appends an event and lets it be committed.
     /// - Returns: whether this thread has made the commit.
     private func commit(_ number: Int, _ journal: Journal, _ committers: Committers) throws -> Bool {
+        let before = committers.count
         guard case .queued(let end) = offer(journal, [event(number)], wakesWriter: false) else {
             Issue.record("the event was not queued")
             return false
         }
         journal.commitAtOnce()
-        let isDurable = journal.durableEnd >= end
-        if !isDurable { try eventually { journal.durableEnd >= end } }
-        return isDurable && committers.isMe
+        // The events are durable a moment before the committer is noted.
+        let isNoted = journal.durableEnd >= end && committers.count > before
+        if !isNoted { try eventually { journal.durableEnd >= end && committers.count > before } }
+        return isNoted && committers.isMe
     }
 
     @Test func `a small commit is made by the thread that appends`() throws {
@@ -92,12 +95,13 @@ import Testing
         let journal = try open(rig, committers, options)
         try eventually { try commit(0, journal, committers) }
         let large = event(1, size: WriterTurn.largest)
+        let before = committers.count
         guard case .queued(let end) = offer(journal, [large], wakesWriter: false) else {
             Issue.record("the event was not queued")
             return
         }
         journal.commitAtOnce()
-        try eventually { journal.durableEnd >= end }
+        try eventually { journal.durableEnd >= end && committers.count > before }
         #expect(!committers.isMe)
         journal.stop()
     }

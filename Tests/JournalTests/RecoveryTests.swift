@@ -187,7 +187,7 @@ import Testing
         let rig = try Rig()
         let journal = try rig.open()
         #expect {
-            try rig.open(start: false)
+            try rig.open(start: false, patience: .seconds(1))
         } throws: {
             ($0 as? JournalError)?.code == .locked
         }

@@ -96,16 +96,19 @@ final class Rig: Sendable {
     }
 
     func open(
-        _ options: JournalOptions = Rig.small, start: Bool = true, timings: JournalTimings? = nil
+        _ options: JournalOptions = Rig.small, start: Bool = true, timings: JournalTimings? = nil,
+        patience: Duration = .seconds(60)
     ) throws -> Journal {
-        let journal = try openUnlocked(options, timings)
+        let journal = try openUnlocked(options, timings, patience)
         if start { journal.start() }
         return journal
     }
 
     /// A process that another test starts holds the lock of a journal for the moment between fork and exec.
-    private func openUnlocked(_ options: JournalOptions, _ timings: JournalTimings?) throws -> Journal {
-        let deadline = SystemClock().now() + .seconds(1)
+    private func openUnlocked(
+        _ options: JournalOptions, _ timings: JournalTimings?, _ patience: Duration
+    ) throws -> Journal {
+        let deadline = SystemClock().now() + patience
         while true {
             do throws(JournalError) {
                 return try Journal.open(

@@ -14,7 +14,7 @@ import Testing
             analytics.track("Post Liked", ["number": .int(number), "text": "a \"b\"\n ü"])
         }
         analytics.identify("u_1", traits: ["plan": "pro"])
-        #expect(await analytics.flush() == .complete)
+        #expect(await analytics.flush(timeout: .seconds(60)) == .complete)
         #expect(provider.statistics.acknowledged == 101)
         let events = try daemon.events(waitingFor: 101)
         #expect(events.map(\.number) == (0..<100).map { $0 } + [nil])
@@ -128,7 +128,7 @@ import Testing
         let provider = DaemonProvider(options)
         let analytics = Analytics(providers: [provider], userID: "u_1")
         for number in 10..<20 { analytics.track("x", ["number": .int(number)]) }
-        #expect(await analytics.flush() == .complete)
+        #expect(await analytics.flush(timeout: .seconds(60)) == .complete)
         analytics.withdrawConsent(purging: purging)
         analytics.track("y")
         if purging {

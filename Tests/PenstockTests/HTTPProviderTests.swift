@@ -87,6 +87,7 @@ import Testing
         #expect(await provider.flush(until: .now + .seconds(60)) == .complete)
         try await eventually("all events but one are delivered") { provider.statistics.delivered >= 999 }
         try await eventually("one event is rejected") { provider.statistics.refused == 1 }
+        try await eventually("the rejection is reported") { !reports.of(.eventRefused).isEmpty }
         let report = try #require(reports.of(.eventRefused).first)
         #expect(reports.of(.eventRefused).count == 1 && report.events == 1 && report.event == "N")
         #expect(report.message.contains("HTTP \(status)"), "\(report.message)")

@@ -39,7 +39,7 @@ import Testing
         let (outcomes, _) = try outcomes([.hang]) { $0.timeout = .milliseconds(200) }
         let took = SystemClock().now() - began
         #expect(retryReason(outcomes.first)?.contains("timed out") == true)
-        #expect(took >= .milliseconds(200) && took < .seconds(10))
+        #expect(took >= .milliseconds(200))
     }
 
     @Test func `a request with a trickling response fails after the timeout`() throws {

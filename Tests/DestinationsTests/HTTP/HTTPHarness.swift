@@ -8,7 +8,7 @@ import Testing
 /// An HTTP destination with its own engine. A test's thread uses it as a worker does in its turns.
 final class HTTPHarness: @unchecked Sendable {
     /// The longest wait of a test. Without a fault, everything here takes less than a second.
-    static let patience: Duration = .seconds(20)
+    static let patience: Duration = .seconds(60)
 
     let engine: HTTPEngine
     private let destination: HTTPDestination

@@ -19,7 +19,7 @@ import Testing
     }
 
     private func run(
-        _ count: UInt64, _ script: [ScriptedServer.Reply], inFlight: Int = 1,
+        _ count: UInt64, _ script: [ScriptedServer.Reply], inFlight: Int = 1, timeout: Duration = .seconds(60),
         until isDone: (DeliveryStatus) -> Bool
     ) throws -> Result {
         let server = try ScriptedServer(script)
@@ -27,7 +27,7 @@ import Testing
         let engine = try HTTPEngine()
         var options = HTTPOptions(url: server.url, version: "1")
         options.format = .ndjson
-        options.timeout = .milliseconds(300)
+        options.timeout = timeout
         options.requests = inFlight...inFlight
         let pool = RoutingPool(threads: 2)
         let place = pool.register()
@@ -49,7 +49,7 @@ import Testing
             engine.stop()
         }
         #expect(eventually { isDone(worker.status) })
-        worker.requestStop(by: clock.now() + .seconds(5))
+        worker.requestStop(by: clock.now() + HTTPHarness.patience)
         #expect(eventually { worker.isStopped })
         return Result(
             requests: server.requests, status: worker.status, letters: store.letters.withLock { $0 },
@@ -67,7 +67,7 @@ import Testing
                 .status(503), .reset, .hang, .status(200), .resetInMidResponse(),
                 .status(429, headers: ["Retry-After: 0"]),
                 .status(500), .status(200),
-            ]
+            ], timeout: .milliseconds(300)
         ) { $0.delivered == 12 }
         #expect(result.cursor == 12)
         #expect(result.letters.isEmpty)

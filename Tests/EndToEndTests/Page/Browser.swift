@@ -54,12 +54,14 @@ final class Browser {
         }
     }
 
-    func open(_ address: String) throws { try send("Page.navigate", ["url": address]) }
+    /// Opens a page and waits until it is there: what is evaluated in between fails, for its page is gone.
+    func open(_ address: String) throws { try load("Page.navigate", ["url": address]) }
 
-    /// Reloads the page and waits until it is there: what is evaluated in between fails, for its page is gone.
-    func reload() throws {
+    func reload() throws { try load("Page.reload") }
+
+    private func load(_ method: String, _ parameters: [String: Any] = [:]) throws {
         let before = loads
-        try send("Page.reload")
+        try send(method, parameters)
         while loads == before { note(try receive()) }
     }
 
@@ -92,7 +94,7 @@ final class Browser {
     /// Waits until the page shows a text.
     func wait(for text: String, in selector: String = "body") throws {
         do {
-            try eventually("the page shows \(text)", within: 30) { try self.text(of: selector).contains(text) }
+            try eventually("the page shows \(text)", within: 120) { try self.text(of: selector).contains(text) }
         } catch {
             throw Failure("\(error): \(try self.text()) \(complaints)")
         }
@@ -100,7 +102,7 @@ final class Browser {
 
     func wait(until condition: String) throws {
         do {
-            try eventually(condition, within: 30) { try evaluate("Boolean(\(condition))") as? Bool == true }
+            try eventually(condition, within: 120) { try evaluate("Boolean(\(condition))") as? Bool == true }
         } catch {
             throw Failure("\(error): \(try self.text()) \(complaints)")
         }

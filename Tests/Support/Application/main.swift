@@ -94,7 +94,7 @@ case "record":
     while true { pause() }
 case "flush":
     recordAll()
-    say("\(await analytics.flush())")
+    say("\(await analytics.flush(timeout: .seconds(60)))")
     while true { pause() }
 case "fork":
     recordAllBeforeFork()
@@ -125,7 +125,7 @@ case "release":
         if number % 3 > 0 { usleep(UInt32(number % 50 * 100)) }
     }
     record("Parent", count..<count + 1)
-    say("\(await analytics.flush())")
+    say("\(await analytics.flush(timeout: .seconds(60)))")
 default:
     guard let ending = Ending(rawValue: arguments[3]) else { exit(64) }
     await end(ending)
