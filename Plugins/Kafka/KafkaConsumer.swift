@@ -174,15 +174,22 @@ enum KafkaConsumerEvent {
     /// Leaves the group, as long as the coordinator answers within the time. The last call.
     func close(within time: Duration) {
         let end = ContinuousClock.now + time
-        // Before its version 2.3, the library aborts when a member goes between the answer to its first join and its
-        // first partitions (confluentinc/librdkafka#4312).
-        while !wasAssigned, joins.isJoining, ContinuousClock.now < end { giveUpPartitions() }
+        while wouldAbort, ContinuousClock.now < end { giveUpPartitions() }
         if let error = unsafe rd_kafka_consumer_close_queue(handle, queue) { unsafe rd_kafka_error_destroy(error) }
         while unsafe rd_kafka_consumer_closed(handle) == 0, ContinuousClock.now < end { giveUpPartitions() }
         let isClosed = unsafe rd_kafka_consumer_closed(handle) != 0
+        if wouldAbort {
+            // Kept until the process ends, which it does soon after a stop.
+            unsafe _ = Unmanaged.passRetained(joins)
+            return
+        }
         unsafe rd_kafka_queue_destroy(queue)
         unsafe rd_kafka_destroy_flags(handle, isClosed ? 0 : RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE)
     }
+
+    /// Before its version 2.3, the library aborts when a member is destroyed between its first join and its first
+    /// partitions (confluentinc/librdkafka#4312). The group may be shared out anew again and again in between.
+    private var wouldAbort: Bool { !wasAssigned && joins.hasBegun && rd_kafka_version() < 0x0203_0000 }
 
     /// Answers what the group asks meanwhile.
     private func giveUpPartitions() {

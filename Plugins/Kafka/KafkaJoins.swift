@@ -11,8 +11,11 @@ final class KafkaJoins: Sendable {
     private static let syncGroup: Int16 = 14
 
     private let joining = Atomic(false)
+    private let begun = Atomic(false)
 
     var isJoining: Bool { joining.load(ordering: .acquiring) }
+    /// Whether it has asked to join at least once.
+    var hasBegun: Bool { begun.load(ordering: .acquiring) }
 
     /// - Parameter configuration: of a client that must not outlive this object.
     func observe(_ configuration: OpaquePointer) {
@@ -21,7 +24,9 @@ final class KafkaJoins: Sendable {
     }
 
     fileprivate func sent(_ request: Int16) {
-        if request == Self.joinGroup { joining.store(true, ordering: .releasing) }
+        guard request == Self.joinGroup else { return }
+        begun.store(true, ordering: .releasing)
+        joining.store(true, ordering: .releasing)
     }
 
     fileprivate func received(_ request: Int16) {

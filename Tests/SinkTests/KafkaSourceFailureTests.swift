@@ -256,6 +256,21 @@ import Testing
         #expect(try group.kafka.committed("g", "events") == 2000, "\(stage.log)")
     }
 
+    /// librdkafka before 2.3 aborts when a member goes before the group was shared out for the first time.
+    @Test(arguments: [0, 1000])
+    func `a stop while the group is shared out again and again ends well`(refusals: Int) throws {
+        for milliseconds in stride(from: 0, through: 900, by: refusals == 0 ? 90 : 300) {
+            let group = try KafkaSourceGroup(partitions: 1)
+            let refusal = RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS
+            group.kafka.fail(.syncGroup, Array(repeating: refusal, count: refusals))
+            let stage = try group.member(LaneJournal())
+            // Anything may be under way then.
+            usleep(UInt32(milliseconds) * 1000)
+            stage.close()
+            #expect(stage.failure == nil)
+        }
+    }
+
     @Test(arguments: [
         (#""topic":"a","topics":["a"]"#, "settings.topic: topics is set, too"),
         (#""topic":"a","start":"middle""#, "settings.start"),
