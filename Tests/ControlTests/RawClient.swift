@@ -28,7 +28,7 @@ final class RawClient {
 
     private init(_ socket: consuming FileDescriptor) {
         self.socket = socket
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         unsafe setsockopt(self.socket.raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 

@@ -249,7 +249,7 @@ import Testing
         #expect(rig.appender.events.starts(with: (0..<10).map { Self.event($0) }))
         let snapshot = rig.statistics.snapshot()
         #expect(snapshot.recent.last?.refusal.detail.contains("send datagrams more slowly") == true)
-        #expect(snapshot.limits[.rateLimit]?.count ?? 0 > 0)
+        #expect(rig.eventually { rig.statistics.snapshot().limits[.rateLimit]?.count ?? 0 > 0 })
     }
 
     @Test(arguments: [ClientRateLimit.Scope.user, .connection, .writeKey])

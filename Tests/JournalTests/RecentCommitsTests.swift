@@ -198,7 +198,8 @@ import Testing
             }
             if try reader.read(into: &batch, maximumBytes: 64 << 10, borrows: true) {
                 // The writer does not wait for a reader that is 100 ms late. It finds its place in the file then.
-                keepsUp = keepsUp && seen / 50 < offeredAt.count
+                keepsUp =
+                    keepsUp && seen / 50 < offeredAt.count
                     && SystemClock().now() - offeredAt[seen / 50] < .milliseconds(80)
                 let isAsExpected = batch.isBorrowed || batch.events.isEmpty || !keepsUp
                 #expect(isAsExpected)

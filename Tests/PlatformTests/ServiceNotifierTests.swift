@@ -38,6 +38,7 @@ import Testing
     @Test func `the watchdog interval is the one that systemd set`() async {
         await #expect(processExitsWith: .success) {
             unsafe unsetenv("WATCHDOG_USEC")
+            unsafe unsetenv("WATCHDOG_PID")
             #expect(ServiceNotifier().watchdogInterval == nil)
             unsafe setenv("WATCHDOG_USEC", "30000000", 1)
             #expect(ServiceNotifier().watchdogInterval == .seconds(30))

@@ -11,8 +11,9 @@ final class TCPClient {
     private(set) var socket: Int32
 
     init(_ address: SocketAddress) throws {
-        socket = Glibc.socket(address.host.isIPv4 ? AF_INET : AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        socket = Glibc.socket(
+            address.host.isIPv4 ? AF_INET : AF_INET6, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         _ = unsafe setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         let bytes = address.host.bytes
         var done: Int32
@@ -55,13 +56,13 @@ final class TCPClient {
     }
 }
 
-/// Waits at most 10 s until a socket is readable.
+/// Waits at most 60 s until a socket is readable.
 func waitUntilReadable(_ socket: Int32) -> Bool {
     var entry = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
-    return unsafe poll(&entry, 1, 10_000) > 0
+    return unsafe poll(&entry, 1, 60_000) > 0
 }
 
-/// The listener's next client, within 10 s.
+/// The listener's next client, within 60 s.
 func nextClient(of listener: borrowing FileDescriptor) throws -> FileDescriptor {
     guard waitUntilReadable(listener.raw), let client = try listener.accept() else {
         throw TCPClient.Failed(code: ETIMEDOUT)

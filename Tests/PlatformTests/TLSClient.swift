@@ -78,7 +78,7 @@ final class TLSClient {
 
     /// What it received, after it has ended.
     func output() throws -> String {
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while process.isRunning, ContinuousClock.now < deadline { usleep(2_000) }
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
@@ -129,7 +129,7 @@ final class TLSConnection {
     )? {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while ContinuousClock.now < deadline {
             let received = session.receive(into: &buffer, limit: limit)
             switch received {
@@ -148,7 +148,7 @@ final class TLSConnection {
     /// Sends all bytes. False: not within 20 s, or the peer is gone.
     func write(_ bytes: [UInt8]) -> Bool {
         var sent = 0
-        let deadline = ContinuousClock.now + .seconds(20)
+        let deadline = ContinuousClock.now + .seconds(60)
         while sent < bytes.count, ContinuousClock.now < deadline {
             switch session.transmit(bytes.span.extracting(sent..<bytes.count)) {
             case .bytes(0): waitUntilReady(socket.raw, writable: true, milliseconds: 1_000)

@@ -58,7 +58,7 @@ final class SourceStage {
         committing.join()
     }
 
-    func stop(within time: Duration = .seconds(10)) { source.stop(by: SystemClock().now() + time) }
+    func stop(within time: Duration = .seconds(60)) { source.stop(by: SystemClock().now() + time) }
 
     func counter(_ name: String) -> UInt64 { source.running.facts?.metrics.counters[name] ?? 0 }
     func gauge(_ name: String) -> Double? { source.running.facts?.metrics.gauges[name] }
