@@ -42,6 +42,10 @@ final class EventFields {
     /// A value that was read has a duplicate key before it in the event.
     var hasDuplicates: Bool { state.hasDuplicates }
 
+    /// The stored values were read: a value costs no more than a look.
+    @inline(__always)
+    var isRead: Bool { state.isRead }
+
     /// Takes one of the searches of the event's bytes that may make it unnecessary to read the event.
     /// - Returns: false: the event was read, or has been searched often enough.
     @inline(__always)

@@ -62,6 +62,12 @@ import Events
         unsafe held._withUnsafeGuaranteedRef { $0.value(path, in: json, index.kind) }
     }
 
+    /// Whether the event may have this key, at any depth. A search of its bytes usually shows that it does not, and it
+    /// need not be read. Once it was read, its values are the quicker answer.
+    /// - Parameter key: as JSON, including its quotes; without escapes.
+    @inline(__always)
+    func mayHave(_ key: Span<UInt8>) -> Bool { fields.isRead || JSONText.mayContain(key, in: json) }
+
     /// The value of a field that the index usually holds. If the index does not hold it, it is searched in the event.
     @inline(__always)
     func value(_ field: IndexedField) -> FieldValue {

@@ -166,9 +166,8 @@ private struct ConstantEnd {
     func isIn(_ view: borrowing EventView) -> Bool {
         let keys = keys
         for index in members.indices {
-            // A search of the bytes usually shows that the event does not have the key. Then no field is read.
             let key = keys.span.extracting(members[index].key)
-            if JSONText.mayContain(key, in: view.json), view.value(members[index].path).type != .missing { return true }
+            if view.mayHave(key), view.value(members[index].path).type != .missing { return true }
         }
         return false
     }

@@ -68,7 +68,7 @@ struct SessionTransform: EditingTransform {
         }
 
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
-            guard JSONText.mayContain(Self.key.span, in: view.json) else { return .keep }
+            guard view.mayHave(Self.key.span) else { return .keep }
             let value = view.value(session.value)
             if let node = session.node {
                 if value.type != .missing { overlay.remove(node, view) }

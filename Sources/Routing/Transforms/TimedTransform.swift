@@ -82,7 +82,7 @@ struct TimedTransform: EditingTransform {
         }
 
         func edit(_ view: borrowing EventView, _ overlay: inout Overlay) -> TransformOutcome {
-            guard view.index.kind == .track, JSONText.mayContain(Self.key.span, in: view.json) else { return .keep }
+            guard view.index.kind == .track, view.mayHave(Self.key.span) else { return .keep }
             let value = view.value(phase)
             guard value.isString else { return .keep }
             let isStart = JSONText.contents(view.bytes(value.slice), equal: Self.start.span)
