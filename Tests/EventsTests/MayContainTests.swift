@@ -36,8 +36,8 @@ import Testing
                 var json = (0..<count).map { _ in alphabet.randomElement(using: &random) ?? 0 }
                 #expect(mayContain(text, json) == json.contains(text))
                 guard count >= length else { continue }
-                let place =
-                    [0, count - length, Int.random(in: 0...count - length, using: &random)].randomElement() ?? 0
+                let places = [0, count - length, Int.random(in: 0...count - length, using: &random)]
+                let place = places.randomElement(using: &random) ?? 0
                 json.replaceSubrange(place..<place + length, with: text)
                 #expect(mayContain(text, json))
                 found += 1

@@ -41,17 +41,22 @@ struct GatheringTests {
         /// Called once, by the first commit of an event.
         let stall = Mutex<(@Sendable () -> Void)?>(nil)
         private let delay: Duration
-        private let asked = Atomic<Bool>(false)
+        /// The next thread that asks for the delay is held until `goesOn` rings.
+        let holds = Atomic<Bool>(false)
+        let goesOn = Doorbell()
+        private let holding = Atomic<Bool>(false)
 
         init(commitDelay: Duration) { delay = commitDelay }
 
         /// Asked for by a thread that is about to wait for more events.
         var commitDelay: Duration {
-            asked.store(true, ordering: .sequentiallyConsistent)
+            guard holds.exchange(false, ordering: .sequentiallyConsistent) else { return .zero }
+            holding.store(true, ordering: .sequentiallyConsistent)
+            goesOn.wait()
             return delay
         }
-        /// Whether a thread has begun to wait for more events.
-        var hasWaited: Bool { asked.load(ordering: .sequentiallyConsistent) }
+        /// Whether a thread is held.
+        var isHolding: Bool { holding.load(ordering: .sequentiallyConsistent) }
 
         func append(
             _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
@@ -133,24 +138,32 @@ struct GatheringTests {
     @Test func `events that clients send one after the other share a commit`() throws {
         let path = "/tmp/penstock-gathering-\(getpid()).sock"
         defer { UnixListener.remove(path) }
-        // Far more than the test needs to write to all of them.
-        let appender = CommitRecorder(commitDelay: .seconds(3))
+        let appender = CommitRecorder(commitDelay: .milliseconds(1))
         let ingest = try Ingest(threads: 1, appender: appender, clock: SystemClock())
         defer { ingest.stop() }
+        defer { appender.goesOn.ring() }
         try listen(ingest, at: path)
         let clients = try (0..<4).map { _ in try UnixStream(connectingTo: path) }
-        // The thread does not wait while it still has other work: the new connections.
+        // The thread knows all clients, and does not wait yet.
         var sent = 0
-        while !appender.hasWaited, sent < 100 {
+        for client in clients {
+            try send(sent, from: client)
+            sent += 1
+            #expect(eventually { appender.commits.last == sent })
+        }
+        // It waits only where it has slept before.
+        appender.holds.store(true, ordering: .sequentiallyConsistent)
+        while !appender.isHolding, sent < 100 {
             try send(sent, from: clients[0])
             sent += 1
-            #expect(eventually { appender.hasWaited || appender.commits.last == sent })
+            #expect(eventually { appender.isHolding || appender.commits.last == sent })
         }
-        #expect(appender.commits.last ?? 0 == sent - 1)
+        #expect(appender.commits.last == sent - 1)
         for client in clients.dropFirst() {
             try send(sent, from: client)
             sent += 1
         }
+        appender.goesOn.ring()
         #expect(eventually { appender.commits.last == sent })
         #expect(appender.commits == Array((0..<sent).dropFirst().dropLast(3)) + [sent])
     }

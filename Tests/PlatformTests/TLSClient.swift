@@ -145,7 +145,7 @@ final class TLSConnection {
         return nil
     }
 
-    /// Sends all bytes. False: not within 20 s, or the peer is gone.
+    /// Sends all bytes. False: not within 60 s, or the peer is gone.
     func write(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         let deadline = ContinuousClock.now + .seconds(60)
