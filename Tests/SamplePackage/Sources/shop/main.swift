@@ -9,4 +9,4 @@ enum ShopEvent: AnalyticsEvent {
 let analytics = Analytics(providers: [DaemonProvider()], userID: "ada")
 analytics.track(ShopEvent.cartViewed)
 analytics.track(ShopEvent.orderCompleted(orderID: "A1", total: 12.5))
-print(await analytics.flush(timeout: .seconds(60)))
+print(await analytics.flush())
