@@ -188,8 +188,9 @@ package final class Daemon {
         }
         let timings = JournalTimings(clock: clock)
         journal = try Journal.open(
-            directory: configuration.journal.directory, options: JournalOptions(configuration.journal),
-            disk: SystemDisk(), clock: clock, telemetry: telemetry, timings: timings)
+            directory: configuration.journal.directory,
+            options: JournalOptions(configuration.journal, processors: ProcessorLimit.current), disk: SystemDisk(),
+            clock: clock, telemetry: telemetry, timings: timings)
         group = MultiThreadedEventLoopGroup(numberOfThreads: EventLoopThreads.count)
         loops = LoopHeartbeats(group)
         ingest = try Ingest(

@@ -46,12 +46,14 @@
 //
 // Where the filesystem supports it, segments are written past the page cache, in whole blocks (SegmentFile). An event
 // is written once, and a destination that keeps up borrows it from the memory that it was written from (RecentCommits).
-// Under full load, a commit waits up to `reader_wait` for such a destination: once it has to read from the disk, it
-// seldom catches up before the load ends, and all are slower. Cached pages would cost more than the disk does: reading
-// a gigabyte through an empty page cache took ten times the CPU time of reading past it. A destination that lags
-// therefore reads past the page cache too, but first takes the pages that are already cached, and shares what it reads
-// with others that lag at the same place. It does so in sealed segments only: a write past the page cache makes the
-// kernel drop the cached page, but not always one that is being read. Bytes from there that look damaged are read anew.
+// Under full load, a commit waits for such a destination (ReaderPause): once it has to read from the disk, it seldom
+// catches up before the load ends, and all are slower.
+//
+// Cached pages would cost more than the disk does: reading a gigabyte through an empty page cache took ten times the
+// CPU time of reading past it. A destination that lags therefore reads past the page cache too, but first takes the
+// pages that are already cached, and shares what it reads with others that lag at the same place. It does so in sealed
+// segments only: a write past the page cache makes the kernel drop the cached page, but not always one that is being
+// read. Bytes from there that look damaged are read anew.
 //
 // # Cursors
 //

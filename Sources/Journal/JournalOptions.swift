@@ -45,8 +45,11 @@ package struct JournalOptions: Sendable, Equatable {
     var smallCommit: Int { min(queueBytes / 4, 512 << 10) }
     /// How long those who append events may wait for more before they wake the writer.
     package var commitDelay: Duration = .microseconds(75)
-    /// How long a commit waits at most for readers that would have to read it from the disk.
+    /// How long a commit waits for readers that would have to read it from the disk; longer with more readers than
+    /// processors (ReaderPause).
     package var readerWait: Duration = .milliseconds(5)
+    /// The processors that readers share with everybody else.
+    package var processors = 1.0
     package var retainTime: Duration = .seconds(7 * 86_400)
     /// The maximum of bytes that all segments may take together, including the spare.
     package var retainSize = 20 << 30

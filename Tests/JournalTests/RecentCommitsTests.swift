@@ -132,10 +132,12 @@ import Testing
         let first = add(65, to: recent, at: 0, now: start)
         let second = add(66, to: recent, at: first, now: start)
         #expect(!wouldLap(start), "nobody reads")
+        #expect(recent.behind.count == 0 && recent.behind.reads == 0)
         #expect(recent.lend(segment, at: 0, to: nil) != nil)
         #expect(!wouldLap(start), "this reader is none that is waited for")
         #expect(recent.lend(segment, at: 0, to: reader) != nil && recent.lend(segment, at: 0, to: other) != nil)
         #expect(wouldLap(start + .milliseconds(99)))
+        #expect(recent.behind.count == 2 && recent.behind.reads == 2)
         // As the lanes at the beginning of a segment, which are no events.
         #expect(recent.lend(segment, at: 1 << 19, to: other) == nil && wouldLap(start), "it still keeps up")
         #expect(!wouldLap(start + .milliseconds(100)), "they do not keep up")

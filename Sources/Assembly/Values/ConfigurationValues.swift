@@ -9,8 +9,10 @@ import Routing
 // Translates the configuration's values to the options of the other rooms, which do not know the configuration.
 
 extension JournalOptions {
-    package init(_ journal: Configuration.Journal) {
+    /// - Parameter processors: those that this process may use.
+    package init(_ journal: Configuration.Journal, processors: Double = 1) {
         self.init()
+        self.processors = processors
         sync =
             switch journal.sync {
             case .always: .always

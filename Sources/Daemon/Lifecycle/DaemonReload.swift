@@ -164,7 +164,7 @@ extension Daemon {
         // `Preparation` has validated the options.
         if next.journalChanged {
             do {
-                try journal.configure(JournalOptions(configuration.journal))
+                try journal.configure(JournalOptions(configuration.journal, processors: ProcessorLimit.current))
             } catch {
                 preconditionFailure("validated journal options were refused: \(error)")
             }

@@ -39,7 +39,8 @@ extension Section where Target == ConfigurationDraft {
         Field(
             "reader_wait", \.journal.readerWait, .duration(.zero...(.milliseconds(100))),
             "under full load, how long a write waits at most for destinations that keep up, so that they still find the"
-                + " next events in memory; a destination that takes longer reads from the disk until it has caught up"),
+                + " next events in memory; a destination that takes longer reads from the disk until it has caught up;"
+                + " with more destinations than processors, as many times as long, up to 100 ms, while any gets on"),
         Field(
             "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),
             "how often the destinations' cursors are made durable; after a kill, only the events in flight are sent to"

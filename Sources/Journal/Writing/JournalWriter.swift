@@ -49,9 +49,6 @@ final class JournalWriter: @unchecked Sendable {
     /// The maximum of bytes of a batch of live cursors.
     private static let cursorBytes = 4 << 10
 
-    /// A reader further behind gets no time of the others.
-    private static let keepingUp = Duration.milliseconds(100)
-
     private var current: Current?
     /// Taken from the queue and not committed yet.
     private var buffer: CommitBuffer?
@@ -65,7 +62,7 @@ final class JournalWriter: @unchecked Sendable {
     /// While the disk fails: no attempt before this time.
     private var nextAttempt: Instant?
     /// While it waits for readers: until when at most.
-    private var pausesUntil: Instant?
+    private var pause: ReaderPause?
     private var lastSync: Instant
     /// Of `JournalTimings.commits`.
     private var commitTimes: Histogram.Recorder?
@@ -100,7 +97,7 @@ final class JournalWriter: @unchecked Sendable {
     /// When `step` must be called again if the doorbell does not ring; nil if only the doorbell needs another call.
     var deadline: Instant? {
         if let nextAttempt { return nextAttempt }
-        if let pausesUntil { return pausesUntil }
+        if let pause { return pause.next }
         guard current?.hasUnsynced == true else { return nil }
         return switch context.options.sync {
         case .interval(let interval): lastSync + interval
@@ -113,7 +110,7 @@ final class JournalWriter: @unchecked Sendable {
     /// Whether a commit of this many bytes only has to be written and synced: nothing has failed or is left over, no
     /// reader is waited for, and the segment is begun and has room.
     func canWriteAtOnce(_ count: Int) -> Bool {
-        guard let current, buffer == nil, nextAttempt == nil, pausesUntil == nil else { return false }
+        guard let current, buffer == nil, nextAttempt == nil, pause == nil else { return false }
         return current.offset > 0 && current.room - count >= Self.cursorBytes + BatchHeader.size
     }
 
@@ -124,13 +121,17 @@ final class JournalWriter: @unchecked Sendable {
         let isReadable = current.map { ends.durable >= $0.end } ?? true
         let count = isReadable ? queue.nextCommit : 0
         let now = context.clock.now()
-        guard count > 0, recent.wouldLap(adding: count, capacity: queue.capacity, now: now, lag: Self.keepingUp) else {
-            pausesUntil = nil
+        guard count > 0, recent.wouldLap(adding: count, capacity: queue.capacity, now: now, lag: ReaderPause.longest)
+        else {
+            pause = nil
             return false
         }
-        let end = pausesUntil ?? now + context.options.readerWait
-        pausesUntil = now < end ? end : nil
-        return now < end
+        let behind = recent.behind
+        let options = context.options
+        var current =
+            pause ?? ReaderPause(at: now, turn: options.readerWait, behind, processors: options.processors)
+        pause = current.goesOn(at: now, reads: behind.reads) ? current : nil
+        return pause != nil
     }
 
     /// - Parameter mayPause: false: no commit waits for readers.
@@ -138,7 +139,7 @@ final class JournalWriter: @unchecked Sendable {
         giveBackUnused()
         if buffer == nil {
             if mayPause, waitsForReaders() { return .idle }
-            pausesUntil = nil
+            pause = nil
             buffer = queue.take()
             mark = 0
             committed = 0

@@ -1,6 +1,5 @@
 import Events
 import Platform
-import Synchronization
 
 /// The latest commits, in memory. A destination that keeps up reads them here, so its events are never read from the
 /// disk; and it borrows them, so they are not copied. Any thread. The lock is held for a look-up only.
@@ -37,6 +36,8 @@ final class RecentCommits: Sendable {
         var lentBytes = 0
         /// By reader that reads here: the number of the piece that it reads next.
         var near: [ObjectIdentifier: UInt64] = [:]
+        /// How often one of these readers has read.
+        var reads: UInt64 = 0
         /// While the writer waits: until none of them reads a piece with one of these numbers.
         var awaited: Range<UInt64>?
         /// The memory of an evicted piece, reused for the next copy: a steady stream of commits allocates nothing.
@@ -81,7 +82,7 @@ final class RecentCommits: Sendable {
     private let smallCommit: Int
     private let pieceLimit: Int
     private let onRoom: @Sendable () -> Void
-    private let state: Mutex<State>
+    private let state: UnqueuedLock<State>
 
     /// - Parameters:
     ///   - bytes: the limit for all pieces together; the latest piece is kept even above it.
@@ -96,7 +97,7 @@ final class RecentCommits: Sendable {
         lentLimit = lent
         self.smallCommit = smallCommit
         // One more for a moment: a piece is added before others are evicted.
-        state = Mutex(State(pieces: NumberedRing(capacity: pieces + 1)))
+        state = UnqueuedLock(State(pieces: NumberedRing(capacity: pieces + 1)))
     }
 
     convenience init(_ options: JournalOptions, onRoom: @escaping @Sendable () -> Void) {
@@ -165,6 +166,21 @@ final class RecentCommits: Sendable {
         }
     }
 
+    /// The readers that commits wait for (`wouldLap`).
+    struct Behind: Sendable {
+        /// How many of them have not read everything.
+        var count: Int
+        /// How often one of them has read here, ever.
+        var reads: UInt64
+    }
+
+    var behind: Behind {
+        state.withLock { state in
+            let last = state.pieces.numbers.last ?? 0
+            return Behind(count: state.near.values.count { $0 <= last }, reads: state.reads)
+        }
+    }
+
     /// A reader has ended.
     func leave(_ reader: ObjectIdentifier) {
         let isRoom = state.withLock { state in
@@ -191,7 +207,10 @@ final class RecentCommits: Sendable {
             state.pieces[found].loans += 1
             let piece = state.pieces[found]
             let skipped = offset - piece.offset
-            if let reader { state.near[reader] = found }
+            if let reader {
+                state.near[reader] = found
+                state.reads &+= 1
+            }
             let lent = LentCommit(
                 number: found, memory: piece.memory, range: piece.start + skipped..<piece.start + piece.count,
                 isScarce: state.lentBytes > lentLimit, lender: self)
