@@ -11,6 +11,9 @@
     @usableFromInline package var length: UInt32
     /// The index of its sender in the batch's `origins`.
     @usableFromInline package var origin: UInt32
+    /// How many events the reader's selection has left out between the event before it in the batch, or the batch's
+    /// beginning, and this one.
+    @usableFromInline package var leftOutBefore: UInt32 = 0
     @usableFromInline package var index: EventIndex
 
     @inlinable @inline(__always)
@@ -44,6 +47,8 @@
     /// In journal order, without duplicates. Positions may have gaps where the journal was damaged.
     package var events: [EventRecord] = []
     package var origins: [Origin] = []
+    /// How many events the reader's selection has left out after the last event of the batch.
+    package var leftOutAtEnd: UInt32 = 0
     /// The position at which to continue; above the position of every event in the batch.
     package var next: UInt64 = 0
 
@@ -55,7 +60,11 @@
         ownBytes.removeAll(keepingCapacity: true)
         events.removeAll(keepingCapacity: true)
         origins.removeAll(keepingCapacity: true)
+        leftOutAtEnd = 0
     }
+
+    /// No event was read, and none was left out.
+    package var isEmpty: Bool { events.isEmpty && leftOutAtEnd == 0 }
 
     /// The sender of one event; nil: it is not known.
     package func origin(of event: EventRecord) -> Origin? {

@@ -79,8 +79,10 @@ package struct JournalLog: EventLog {
             try reader.read(into: &batch, maximumBytes: maximumBytes)
         }
 
-        func borrow(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
-            try reader.read(into: &batch, maximumBytes: maximumBytes, borrows: true)
+        func borrow(
+            into batch: inout EventBatch, maximumBytes: Int, selecting selection: (any EventSelection)?
+        ) throws -> Bool {
+            try reader.read(into: &batch, maximumBytes: maximumBytes, borrows: true, selecting: selection)
         }
     }
 }

@@ -43,6 +43,8 @@ package final class DestinationRouter {
     package let lookback: Lookback?
     /// Routing one event may take milliseconds, because a script is called for it.
     package let mayTakeLong: Bool
+    /// The events that a route can match by their type and name. Nil: all.
+    package let selection: (any EventSelection)?
 
     private let filters: FilterProgram
     private let index: RouteIndex
@@ -112,12 +114,21 @@ package final class DestinationRouter {
         stages = writesAtOnce ? chains.compactMap(\.last) : []
         copies = routes.map { RouteChain.steps($0.transforms, filter, transforms).isEmpty }
         fields = EventFields(table)
+        // A pipeline may give an event another name, or drop it for a reason of its own. And the text of a sender is
+        // renewed after some events, whether they are routed or not.
+        let mayLeaveOut = pipeline.isEmpty && !fields.readsOrigin
+        selection = mayLeaveOut ? RouteSelection(index, reason: Self.noRoute) : nil
         self.journal = journal
         originText = OriginText(
             isReplay: pipeline.contains(where: \.isReplayMark), host: host, userName: userNames)
         if let indexer, !pipeline.isEmpty { pipelineRunner = StageRunner(indexer) }
         if let indexer, isChained { runner = StageRunner(indexer) }
     }
+
+    /// The reason for which an event is filtered that no route matches.
+    fileprivate static let noRoute = "no_route"
+    /// What is shorter is no JSON object.
+    static let leastBytes = 2
 
     /// Whether each event's output starts with an envelope. A byte 0 separates the two.
     package var writesEnvelopes: Bool { outputs?.writesEnvelopes ?? false }
@@ -128,7 +139,7 @@ package final class DestinationRouter {
         // Held for the view's sake.
         let fields = fields
         fields.startEvent()
-        guard event.length >= 2 else { return .rejected(reason: StageRunner.unreadable) }
+        guard event.length >= Self.leastBytes else { return .rejected(reason: StageRunner.unreadable) }
         if fields.readsOrigin { return routeWithOrigin(event, of: batch, into: &output) }
         return route(
             EventView(
@@ -189,7 +200,7 @@ package final class DestinationRouter {
     private func routeAtOnce(_ view: borrowing EventView, into output: inout [UInt8]) -> Verdict {
         let route = index.first(view, filters)
         if fields.isUnreadable { return .rejected(reason: StageRunner.unreadable) }
-        guard let route else { return .filtered(reason: "no_route") }
+        guard let route else { return .filtered(reason: Self.noRoute) }
         if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) {
             return .filtered(reason: "integrations")
         }
@@ -217,7 +228,7 @@ package final class DestinationRouter {
     private func decide(_ view: borrowing EventView, into output: inout [UInt8], _ parts: inout Parts) {
         let taken = index.first(view, filters)
         if fields.isUnreadable { return parts.reject(StageRunner.unreadable) }
-        guard let taken else { return parts.filter("no_route") }
+        guard let taken else { return parts.filter(Self.noRoute) }
         if view.index.flags.contains(.hasIntegrations), !integrations.allow(view) {
             return parts.filter("integrations")
         }
@@ -320,7 +331,7 @@ private struct Parts {
         let end = rejected == nil ? (others.last ?? first)?.json.upperBound ?? start : start
         if output.count > end { output.removeLast(output.count - end) }
         if let rejected { return .rejected(reason: rejected) }
-        guard let first else { return .filtered(reason: filtered ?? "no_route") }
+        guard let first else { return .filtered(reason: filtered ?? DestinationRouter.noRoute) }
         return others.isEmpty ? .routed(messageID: first.messageID, isCopy: false) : .split([first] + others)
     }
 }

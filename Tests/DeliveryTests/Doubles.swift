@@ -76,8 +76,11 @@ final class FakeLog: EventLog {
             self.next = next
         }
 
-        func borrow(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
+        func borrow(
+            into batch: inout EventBatch, maximumBytes: Int, selecting selection: (any EventSelection)?
+        ) throws -> Bool {
             guard try read(into: &batch, maximumBytes: maximumBytes) else { return false }
+            if let selection { batch.leaveOut { !selection.mayTake($0.index, $1) } }
             let loan = Loan(batch.ownBytes, of: log)
             unsafe batch.borrow(UnsafeBufferPointer(loan.bytes), from: loan)
             return true
@@ -112,6 +115,34 @@ final class FakeLog: EventLog {
             batch.next = next
             return !batch.events.isEmpty
         }
+    }
+}
+
+extension EventBatch {
+    /// Leaves events out as the journal's reader does.
+    fileprivate mutating func leaveOut(_ isLeftOut: (EventRecord, Span<UInt8>) -> Bool) {
+        let all = events
+        events = []
+        for var event in all {
+            if isLeftOut(event, json(of: event)) {
+                leftOutAtEnd += 1
+            } else {
+                event.leftOutBefore = exchange(&leftOutAtEnd, with: 0)
+                events.append(event)
+            }
+        }
+    }
+}
+
+/// Takes some positions. `FakeLog` writes the position as the event's text.
+final class FakeSelection: EventSelection {
+    let reason = "no_route"
+    private let isTaken: @Sendable (UInt64) -> Bool
+    init(_ isTaken: @escaping @Sendable (UInt64) -> Bool) { self.isTaken = isTaken }
+    func mayTake(_ index: EventIndex, _ json: Span<UInt8>) -> Bool {
+        var position: UInt64 = 0
+        for i in json.indices { position = position * 10 + UInt64(json[i] - UInt8(ascii: "0")) }
+        return isTaken(position)
     }
 }
 
@@ -157,6 +188,7 @@ final class FakeRouter: EventRouter, @unchecked Sendable {
     var user: (UInt64) -> UInt64 = { _ in 0 }
     var lookback: Lookback?
     var mayTakeLong = false
+    var selection: (any EventSelection)?
     /// The sender of each routed event.
     private(set) var senders: [Origin?] = []
     private(set) var recalled: [UInt64] = []

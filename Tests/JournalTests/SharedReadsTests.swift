@@ -73,6 +73,38 @@ import Testing
         journal.stop()
     }
 
+    @Test func `readers that were in a segment before it was sealed share it, too`() throws {
+        var journal = try rig.open(options)
+        let first = (0..<1500).map { event($0, size: 1000) }
+        for start in stride(from: 0, to: first.count, by: 100) {
+            try append(journal, Array(first[start..<start + 100]))
+        }
+        journal.stop()
+        // Nothing of it is in memory then.
+        journal = try rig.open(options)
+        let readers = (0..<10).map { _ in journal.makeReader(from: 0) }
+        var found = [[String]](repeating: [], count: readers.count)
+        var batch = EventBatch()
+        for number in readers.indices { #expect(try step(readers[number], &batch, into: &found[number])) }
+        let second = (1500..<2500).map { event($0, size: 1000) }
+        for start in stride(from: 0, to: second.count, by: 100) {
+            try append(journal, Array(second[start..<start + 100]))
+        }
+        #expect(rig.segmentNames.count == 2)
+        _ = disk.takeBytesRead()
+        var isOver = false
+        while !isOver {
+            isOver = true
+            for number in readers.indices where try step(readers[number], &batch, into: &found[number]) {
+                isOver = false
+            }
+        }
+        for texts in found { #expect(texts == first + second) }
+        // The first reader was alone for a moment.
+        #expect(disk.takeBytesRead() < 2 * Self.segmentSize)
+        journal.stop()
+    }
+
     @Test func `a reader that is alone shares nothing, and memory is given back`() throws {
         let journal = try reopened()
         var batch = EventBatch()

@@ -31,6 +31,7 @@ package final class RoutedEvents: EventRouter {
 
     package var mayTakeLong: Bool { router.mayTakeLong }
     package var lookback: Lookback? { router.lookback }
+    package var selection: (any EventSelection)? { router.selection }
 
     package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {
         _ = router.route(event, of: batch, into: &recalled)

@@ -19,11 +19,16 @@ package protocol EventReader: AnyObject {
     func read(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool
     /// The same, but the events may lie in the log's memory. The log may wait for a reader that uses this, so: use the
     /// batch at once and remove its contents, or keep them (`EventBatch.keep`).
-    func borrow(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool
+    /// - Parameter selection: the reader may leave out events that it does not take, and counts them in the batch. If
+    ///   it leaves all out, it returns true with a batch that has no event.
+    func borrow(into batch: inout EventBatch, maximumBytes: Int, selecting selection: (any EventSelection)?) throws
+        -> Bool
 }
 
 extension EventReader {
-    package func borrow(into batch: inout EventBatch, maximumBytes: Int) throws -> Bool {
+    package func borrow(
+        into batch: inout EventBatch, maximumBytes: Int, selecting selection: (any EventSelection)?
+    ) throws -> Bool {
         try read(into: &batch, maximumBytes: maximumBytes)
     }
 }

@@ -11,6 +11,9 @@ package protocol EventRouter: AnyObject {
     /// How far back the router must see earlier events before it is asked about one; nil: it decides by each event
     /// alone.
     var lookback: Lookback? { get }
+    /// The events that `route` may be asked about; the answer for any other would be `.filtered`, with no trace left in
+    /// the router. Nil: any event.
+    var selection: (any EventSelection)? { get }
     /// Remembers an event that precedes those it will be asked about. Called in journal order.
     func recall(_ event: EventRecord, of batch: borrowing EventBatch)
 }
@@ -18,6 +21,7 @@ package protocol EventRouter: AnyObject {
 extension EventRouter {
     package var mayTakeLong: Bool { false }
     package var lookback: Lookback? { nil }
+    package var selection: (any EventSelection)? { nil }
     package func recall(_ event: EventRecord, of batch: borrowing EventBatch) {}
 }
 

@@ -30,6 +30,10 @@ struct Intake {
     /// Counts of filtered events since the last `takeFiltered`, by reason. There are only a few reasons.
     private var filtered: [(reason: String, count: UInt64)] = []
     private var lastReason = 0
+    /// Why the reader has left out events of the inbound batch.
+    private var leftOutReason = ""
+    /// The inbound batch was read with a selection.
+    private var leavesOut = false
 
     /// - Parameters:
     ///   - warmup: the earlier events that the router sees first.
@@ -65,6 +69,7 @@ struct Intake {
         var warmupBound: TurnBound? = bound
         if try warmup?.advance(maximumBytes: Self.readSize, &warmupBound) == true { return true }
         warmup = nil
+        readAgainForTap()
         if next == inbound.events.count, try !read() { return false }
         route(now, bound, refused: refused, wallClock: wallClock)
         guard next == inbound.events.count else {
@@ -97,6 +102,14 @@ struct Intake {
         lastReason = 0
     }
 
+    /// A tap that began after the read sees the events that the reader left out, too.
+    private mutating func readAgainForTap() {
+        guard tap?.watchesRouting == true, leavesOut, next < inbound.events.count else { return }
+        inbound.removeAll()
+        next = 0
+        reader = nil
+    }
+
     private mutating func read() throws -> Bool {
         isExhausted = log.end <= position
         guard !isExhausted else { return false }
@@ -108,7 +121,12 @@ struct Intake {
         var isComplete = false
         // A read that failed halfway is repeated from its beginning.
         defer { if !isComplete { inbound.removeAll() } }
-        guard try reader.borrow(into: &inbound, maximumBytes: Self.readSize) else {
+        // Who taps the routing sees every event, and events that were settled before are not counted again.
+        let isWhole = tap?.watchesRouting == true || nextSettled < settledBefore.count
+        let selection = isWhole ? nil : router.selection
+        leavesOut = selection != nil
+        leftOutReason = selection?.reason ?? ""
+        guard try reader.borrow(into: &inbound, maximumBytes: Self.readSize, selecting: selection) else {
             isExhausted = true
             // Damage after the last event may have been passed over.
             position = max(position, inbound.next)
@@ -146,6 +164,7 @@ struct Intake {
                 return
             }
             if watched != nil { watched?.add(next, verdict, builder.batch, from: first) }
+            countFiltered(leftOutReason, UInt64(event.leftOutBefore))
             next += 1
             position = event.position &+ 1
             switch verdict {
@@ -153,7 +172,7 @@ struct Intake {
                 builder.count(now)
             case .filtered(let reason):
                 builder.discard()
-                countFiltered(reason)
+                countFiltered(reason, 1)
             case .rejected(let reason):
                 builder.discard()
                 refusals += 1
@@ -161,7 +180,10 @@ struct Intake {
             }
             if bound.isOver(mayTakeLong: mayTakeLong) { break }
         }
-        if next == count { position = max(position, inbound.next) }
+        if next == count {
+            countFiltered(leftOutReason, UInt64(exchange(&inbound.leftOutAtEnd, with: 0)))
+            position = max(position, inbound.next)
+        }
     }
 
     @inline(__always)
@@ -171,15 +193,16 @@ struct Intake {
     }
 
     @inline(__always)
-    private mutating func countFiltered(_ reason: String) {
+    private mutating func countFiltered(_ reason: String, _ count: UInt64) {
+        guard count > 0 else { return }
         // Reasons come in runs, so most calls end at the first comparison.
         if lastReason < filtered.count, filtered[lastReason].reason == reason {
-            filtered[lastReason].count += 1
+            filtered[lastReason].count += count
         } else if let index = filtered.firstIndex(where: { $0.reason == reason }) {
-            filtered[index].count += 1
+            filtered[index].count += count
             lastReason = index
         } else {
-            filtered.append((reason, 1))
+            filtered.append((reason, count))
             lastReason = filtered.count - 1
         }
     }

@@ -7,8 +7,6 @@ import Platform
 package final class JournalReader {
     /// The maximum of bytes of one read, unless one batch is longer.
     private static let largestRead = 1 << 20
-    /// How many bytes ahead to prefetch. Where a record begins is known late, and another processor has written it.
-    private static let prefetchDistance = 4096
 
     private let context: JournalContext
     private let segments: SegmentList
@@ -29,11 +27,13 @@ package final class JournalReader {
     private var offset = 0
     /// The readers of the same segment; only for a sealed one.
     private var others: SegmentReads?
+    /// Whether it may share reads with them. Not after damage, until the next segment.
+    private var mayShare = true
     /// The end of the last read from the disk in this segment. A read that begins here is one of a series.
     private var readEnd: Int?
     /// While it lags: what the disk reads meanwhile.
     private var ahead: ReadAhead?
-    private var origin: Origin?
+    private var decoder = BatchDecoder()
 
     init(
         _ context: JournalContext, _ segments: SegmentList, _ quarantine: Quarantine, _ recent: RecentCommits,
@@ -57,16 +57,22 @@ package final class JournalReader {
     /// batch (256 KiB, or one larger event).
     /// - Parameter borrows: the events may stay in the journal's memory until the batch is read into again or kept
     ///   (`EventBatch.keep`), which must be soon; and under full load, commits wait a moment for this reader.
+    /// - Parameter selection: events that it does not take are left out, and counted in the batch. The batch may then
+    ///   have no event at all.
     /// - Returns: false if there is no durable event to read now.
     /// - Throws: when a file cannot be read. No event is skipped; the next call tries again.
     package func read(
-        into batch: inout EventBatch, maximumBytes: Int, borrows: Bool = false
+        into batch: inout EventBatch, maximumBytes: Int, borrows: Bool = false,
+        selecting selection: (any EventSelection)? = nil
     ) throws(JournalError) -> Bool {
+        decoder.selection = selection
         batch.removeAll()
         batch.next = position
+        var begin = position
         do throws(SystemError) {
             while true {
                 guard try open() else { return false }
+                begin = position
                 guard let segment, let file else { return false }
                 // Read the end before the readable length: then it is never behind the readable bytes.
                 let sealed = segment.isSealed
@@ -79,13 +85,13 @@ package final class JournalReader {
                 }
                 try fill(&batch, file, limit: limit, end: end, maximumBytes: maximumBytes, borrows: borrows)
                 batch.next = position
-                if !batch.events.isEmpty { return true }
+                if !batch.isEmpty { return true }
                 // A batch of another kind, or damage.
                 batch.removeAll()
             }
         } catch {
-            // The next call reads again from the first event of this batch.
-            if let first = batch.events.first { position = first.position }
+            // The next call reads again what this batch would have held.
+            if !batch.isEmpty { position = begin }
             close()
             batch.removeAll()
             batch.next = position
@@ -137,7 +143,7 @@ package final class JournalReader {
         readEnd = nil
         self.segment = segment
         self.file = file
-        if segment.isSealed { others = shared.join(segment) }
+        mayShare = true
         return true
     }
 
@@ -209,7 +215,7 @@ package final class JournalReader {
             guard let header = BatchHeader(batch.ownBytes.span.raw, at: place, seed.at(offset)),
                 header.totalSize <= limit - offset
             else {
-                if batch.events.isEmpty, !looksAgain() { try passDamage(file, limit: limit, end: end) }
+                if batch.isEmpty, !looksAgain() { try passDamage(file, limit: limit, end: end) }
                 return
             }
             let missing = place + header.totalSize - got
@@ -220,7 +226,7 @@ package final class JournalReader {
             guard header.payloadIsIntact(in: batch.ownBytes.span.raw, headerAt: place, seed.at(offset)),
                 decode(header, at: place, into: &batch)
             else {
-                if batch.events.isEmpty, !looksAgain() { passBatch(header, file) }
+                if batch.isEmpty, !looksAgain() { passBatch(header, file) }
                 return
             }
             offset += header.totalSize
@@ -243,7 +249,9 @@ package final class JournalReader {
         while place < min(wanted, readable) {
             guard let header = BatchHeader(unsafe bytes.span.raw, at: place, seed.at(offset)),
                 header.totalSize <= readable - place,
-                decode(header, unsafe bytes.span.raw, at: place, &batch.events, &batch.origins)
+                decoder.decode(
+                    header, unsafe bytes.span.raw, at: place, from: position, &batch.events, &batch.origins,
+                    &batch.leftOutAtEnd)
             else { break }
             offset += header.totalSize
             place += header.totalSize
@@ -252,6 +260,8 @@ package final class JournalReader {
         guard place > 0 else { return false }
         if let reader, place == bytes.count { recent.finish(commit, by: reader) }
         ahead = nil
+        // The loan ends here if everything was left out.
+        if batch.events.isEmpty { return true }
         unsafe batch.borrow(UnsafeBufferPointer(rebasing: bytes[..<place]), from: commit)
         if !borrows || commit.isScarce { batch.keep() }
         return true
@@ -265,6 +275,8 @@ package final class JournalReader {
         // Where nothing is in the page cache, the rest of the segment mostly is not either, and looking costs time. Not
         // in the middle of a batch, whose beginning may have come from there (`looksAgain`).
         if got == 0, bytes.isEmpty { cached = nil }
+        // Not before it reads from the disk: one that keeps up shares memory. And a segment may be sealed by now.
+        if got < count, others == nil, mayShare, let segment, segment.isSealed { others = shared.join(segment) }
         if got < count, let others { got += others.read(count - got, at: offset + got, appendingTo: &bytes) }
         guard got < count else { return got }
         // The bytes of a sealed segment never change, so they may be read before they are needed.
@@ -279,7 +291,10 @@ package final class JournalReader {
     /// Stops using the page cache and what others read. Bytes that look damaged there may be whole on disk.
     /// - Returns: whether to read the same place again, from the disk.
     private func looksAgain() -> Bool {
-        defer { leaveOthers() }
+        defer {
+            leaveOthers()
+            mayShare = false
+        }
         return exchange(&cached, with: nil) != nil || others != nil
     }
 
@@ -288,79 +303,13 @@ package final class JournalReader {
         // Take the arrays out of the batch while its bytes are borrowed: accesses to both must not overlap.
         var events = exchange(&batch.events, with: [])
         var origins = exchange(&batch.origins, with: [])
-        let isWhole = decode(header, batch.ownBytes.span.raw, at: start, &events, &origins)
+        var leftOut = batch.leftOutAtEnd
+        let isWhole = decoder.decode(
+            header, batch.ownBytes.span.raw, at: start, from: position, &events, &origins, &leftOut)
+        batch.leftOutAtEnd = leftOut
         batch.events = events
         batch.origins = origins
         return isWhole
-    }
-
-    private func decode(
-        _ header: BatchHeader, _ bytes: RawSpan, at start: Int, _ events: inout [EventRecord], _ origins: inout [Origin]
-    ) -> Bool {
-        guard header.kind == BatchHeader.Kind.events else { return true }
-        let begin = start + BatchHeader.size
-        let end = begin + Int(header.payloadLength)
-        let times = ReceiveTimes(header, bytes.extracting(begin..<end), at: begin)
-        note(header, bytes.extracting(begin..<begin + Int(header.sourceLength)), times.host, in: &origins)
-        return decode(
-            header, times, bytes, from: begin + Int(header.sourceLength).paddedTo8, to: end,
-            origin: UInt32(truncatingIfNeeded: origins.count - 1), into: &events)
-    }
-
-    private func decode(
-        _ header: BatchHeader, _ times: ReceiveTimes, _ bytes: RawSpan, from start: Int, to end: Int, origin: UInt32,
-        into events: inout [EventRecord]
-    ) -> Bool {
-        let before = events.count
-        let wanted = position
-        var place = start
-        var next = header.firstPosition
-        for _ in 0..<header.count {
-            guard let record = RecordLayout.read(bytes, at: place, end: end) else {
-                events.removeSubrange(before...)
-                return false
-            }
-            // An event kind of a later version is skipped, but takes its position.
-            if next >= wanted, let kind = EventKind(rawValue: record.kind) {
-                events.append(
-                    EventRecord(
-                        position: next, receivedAt: times.here(record.delay),
-                        firstReceivedAt: times.first(Int(next &- header.firstPosition), record.delay, in: bytes),
-                        offset: UInt32(truncatingIfNeeded: place + RecordLayout.headerSize),
-                        length: UInt32(truncatingIfNeeded: record.length), origin: origin,
-                        index: RecordLayout.index(
-                            bytes, at: place, kind: kind, flags: record.flags, length: record.length)))
-            }
-            let size = RecordLayout.size(record.length)
-            bytes.prefetch(from: place + Self.prefetchDistance, count: min(size, Self.prefetchDistance))
-            place += size
-            next &+= 1
-        }
-        return true
-    }
-
-    /// Records the origin of a batch. A source's name is copied only when it changes.
-    private func note(_ header: BatchHeader, _ name: RawSpan, _ host: String?, in origins: inout [Origin]) {
-        let last = origins.last ?? origin
-        if let last, last.uid == header.uid, last.gid == header.gid, last.pid == header.pid,
-            last.host == host, Self.equal(last.source, name)
-        {
-            if origins.isEmpty { origins.append(last) }
-        } else {
-            let source = String(decoding: name.array(0..<name.byteCount), as: UTF8.self)
-            let new = Origin(source: source, uid: header.uid, gid: header.gid, pid: header.pid, host: host)
-            origins.append(new)
-            origin = new
-        }
-    }
-
-    private static func equal(_ text: String, _ bytes: RawSpan) -> Bool {
-        var index = 0
-        for byte in text.utf8 {
-            guard index < bytes.byteCount, bytes.number(UInt8.self, at: index) == byte else { return false }
-            index += 1
-        }
-        return index == bytes.byteCount
     }
 
     // MARK: - Damage

@@ -45,7 +45,7 @@ final class SharedReads: Sendable {
     /// The number of bytes kept.
     var bytes: Int { state.withLock { $0.pieces.reduce(0) { $0 + $1.bytes.count } } }
 
-    /// For a reader that has opened a sealed segment; `leave` must follow.
+    /// For a reader that reads a sealed segment from the disk; `leave` must follow.
     func join(_ segment: Segment) -> SegmentReads {
         state.withLock { state in
             let reads =

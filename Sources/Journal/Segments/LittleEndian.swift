@@ -44,6 +44,11 @@ extension Int {
 }
 
 extension RawSpan {
+    /// Some of the bytes. Unsafe only for types with invalid bit patterns; a byte has none.
+    @inline(__always)
+    @_lifetime(copy self)
+    func text(_ range: Range<Int>) -> Span<UInt8> { unsafe extracting(range)._unsafeView(as: UInt8.self) }
+
     /// A copy of some of the bytes.
     func array(_ range: Range<Int>) -> [UInt8] {
         unsafe extracting(range).withUnsafeBytes { unsafe Array($0) }

@@ -28,8 +28,9 @@ struct ByteStringSets: Sendable {
     /// Adds a set. The number of a string is its index among the set's distinct strings.
     mutating func add(_ strings: some Sequence<String>) -> Member {
         var entries: [Entry] = []
-        var seen = Set<String>()
-        for string in strings where seen.insert(string).inserted {
+        // By bytes, as they are compared later: Swift's strings are equal in other forms of Unicode, too.
+        var seen = Set<[UInt8]>()
+        for string in strings where seen.insert(Array(string.utf8)).inserted {
             entries.append(
                 Entry(offset: UInt32(bytes.count), length: UInt32(string.utf8.count), number: Int32(entries.count)))
             bytes.append(contentsOf: string.utf8)

@@ -20,18 +20,18 @@ struct RouteIndex {
 
     /// - Parameter filters: the filter of each route.
     init(_ filters: [Expression]) {
-        let filters = filters.map(\.folded)
-        let required = filters.map(\.requiredNames)
+        let needs = filters.map { EventNeeds($0.folded) }
         count = filters.count
-        var numbers: [String: Int] = [:]
+        // By bytes, as names are compared: Swift's strings are equal in other forms of Unicode, too.
+        var numbers: [[UInt8]: Int] = [:]
         var all: [String] = []
         var named: [[Int32]] = []
-        for (route, required) in required.enumerated() {
-            for name in (required ?? []).sorted() {
+        for (route, needs) in needs.enumerated() {
+            for name in needs.names {
                 let number = numbers[name] ?? all.count
                 if number == all.count {
                     numbers[name] = number
-                    all.append(name)
+                    all.append(String(decoding: name, as: UTF8.self))
                     named.append([])
                 }
                 named[number].append(Int32(route))
@@ -39,9 +39,8 @@ struct RouteIndex {
         }
         known = names.add(all)
         byName = named.map { Self.add($0, to: &routes) }
-        let kinds = filters.map(\.possibleKinds)
         byKind = (UInt8(0)..<8).map { kind in
-            let taking = filters.indices.filter { required[$0] == nil && kinds[$0] & 1 << kind != 0 }
+            let taking = needs.indices.filter { needs[$0].kinds & 1 << kind != 0 }
             return Self.add(taking.map(Int32.init), to: &routes)
         }
     }
@@ -52,10 +51,31 @@ struct RouteIndex {
         return Run(first: first, end: Int32(routes.count))
     }
 
+    /// Whether there may be an event that no route matches, by its type and name alone.
+    var leavesOut: Bool {
+        EventKind.allCases.contains { kind in
+            let any = byKind[Int(kind.rawValue)]
+            return any.first == any.end
+        }
+    }
+
+    /// Whether a route may match the event. False is certain.
+    func mayMatch(_ index: EventIndex, _ json: Span<UInt8>) -> Bool {
+        if Self.isUnsure(index) { return true }
+        let any = byKind[Int(index.kind.rawValue)]
+        if any.first < any.end { return true }
+        guard !byName.isEmpty, index.event.isPresent else { return false }
+        return names.number(of: json.extracting(index.event.range), in: known) != nil
+    }
+
+    /// An escaped name may equal any of the names, and so may a value that the index does not hold.
+    private static func isUnsure(_ index: EventIndex) -> Bool {
+        index.flags.contains(.eventEscaped) || index.flags.contains(.hasOtherValues)
+    }
+
     /// The first route whose filter matches the event.
     func first(_ view: borrowing EventView, _ program: FilterProgram) -> Int? {
-        // An escaped name may equal any of the names, and so may a value that the index does not hold.
-        if view.index.flags.contains(.eventEscaped) || view.index.flags.contains(.hasOtherValues) {
+        if Self.isUnsure(view.index) {
             for route in 0..<count where program.matches(view, filter: route) { return route }
             return nil
         }
@@ -76,6 +96,8 @@ struct RouteIndex {
                 i += 1
             } else {
                 route = routes[j]
+                // A route may be in both: `type = "page" or event = "A"`.
+                if i < end, routes[i] == route { i += 1 }
                 j += 1
             }
             if program.matches(view, filter: Int(route)) { return Int(route) }
@@ -84,36 +106,77 @@ struct RouteIndex {
     }
 }
 
-extension Expression {
-    /// The names of all events that can match. Nil: any name, or events without a name too.
-    fileprivate var requiredNames: Set<String>? {
-        switch self {
+/// What an event must be so that a filter can match it: a track with one of the names, or an event of one of the kinds.
+private struct EventNeeds {
+    /// The names with which a track can match, whatever else `kinds` allows.
+    private(set) var names: Set<[UInt8]> = []
+    /// One bit for each kind that can match with any name, by its raw value.
+    private(set) var kinds: UInt8 = 0
+
+    private static let anything = EventNeeds(kinds: .max)
+
+    private init(names: Set<[UInt8]> = [], kinds: UInt8 = 0) {
+        self.names = names
+        self.kinds = kinds
+    }
+
+    init(_ filter: Expression) {
+        switch filter {
         case .compare(.equal, .path(let path), .string(let name)), .compare(.equal, .string(let name), .path(let path)):
-            return IndexedField(path) == .event ? [name] : nil
-        case .isIn(.path(let path), .list(let items)) where IndexedField(path) == .event:
-            if items.contains(.null) { return nil }
-            return Set(items.compactMap { if case .string(let name) = $0 { name } else { nil } })
-        case .all(let operands):
-            return operands.compactMap(\.requiredNames).min { $0.count < $1.count }
-        case .any(let operands):
-            var names = Set<String>()
-            for operand in operands {
-                guard let more = operand.requiredNames else { return nil }
-                names.formUnion(more)
+            if IndexedField(path) == .event {
+                self = EventNeeds(names: [Array(name.utf8)])
+            } else {
+                self = Self.kinds(of: filter)
             }
-            return names
-        default: return nil
+        case .isIn(.path(let path), .list(let items)) where IndexedField(path) == .event:
+            // An event without a name matches null.
+            self =
+                items.contains(.null)
+                ? .anything
+                : EventNeeds(
+                    names: Set(items.compactMap { if case .string(let name) = $0 { Array(name.utf8) } else { nil } }))
+        case .all(let operands):
+            // An event must meet the needs of each operand. The names of one of them are enough.
+            let needs = operands.map { EventNeeds($0) }
+            kinds = needs.reduce(.max) { $0 & $1.kinds }
+            let track: UInt8 = 1 << EventKind.track.rawValue
+            let named = needs.filter { $0.kinds & track == 0 }
+            if let least = named.min(by: { $0.names.count < $1.names.count }) { names = least.names }
+        case .any(let operands):
+            for operand in operands {
+                let needs = EventNeeds(operand)
+                names.formUnion(needs.names)
+                kinds |= needs.kinds
+            }
+        default: self = Self.kinds(of: filter)
         }
     }
 
-    /// One bit for each kind that can match, by its raw value.
-    fileprivate var possibleKinds: UInt8 {
-        switch self {
-        case .compare(let comparison, let left, let right): FilterCompiler.kindMask(comparison, left, right) ?? .max
-        case .isIn(.path(.type), .list(let items)): FilterCompiler.kindMask(items)
-        case .all(let operands): operands.reduce(.max) { $0 & $1.possibleKinds }
-        case .any(let operands): operands.reduce(0) { $0 | $1.possibleKinds }
-        default: .max
+    private static func kinds(of filter: Expression) -> EventNeeds {
+        switch filter {
+        case .bool(let value): EventNeeds(kinds: value ? .max : 0)
+        case .compare(let comparison, let left, let right):
+            EventNeeds(kinds: FilterCompiler.kindMask(comparison, left, right) ?? .max)
+        case .isIn(.path(.type), .list(let items)): EventNeeds(kinds: FilterCompiler.kindMask(items))
+        default: .anything
         }
+    }
+}
+
+/// Leaves out the events that no route of a destination matches by their type and name.
+final class RouteSelection: EventSelection {
+    private let index: RouteIndex
+    let reason: String
+
+    /// - Returns: nil if each event may match.
+    init?(_ index: RouteIndex, reason: String) {
+        guard index.leavesOut else { return nil }
+        self.index = index
+        self.reason = reason
+    }
+
+    func mayTake(_ index: EventIndex, _ json: Span<UInt8>) -> Bool {
+        // What is no event at all is rejected by the router.
+        json.count < DestinationRouter.leastBytes || self.index.mayMatch(index, json)
     }
 }
