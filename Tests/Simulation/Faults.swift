@@ -21,6 +21,8 @@ final class Faults {
     /// For each kind, one in this many calls fails. 0: none fails.
     private var rates = [Int](repeating: 0, count: Kind.allCases.count)
     private(set) var counts = [Int](repeating: 0, count: Kind.allCases.count)
+    /// Sectors may hold what was written elsewhere or earlier: an event may lie at the position of another.
+    var mayHaveMovedSectors: Bool { counts[Kind.oldSector.rawValue] + counts[Kind.misdirectedSector.rawValue] > 0 }
     /// Off while a world is set up, audited and drained.
     var areOn = false
 

@@ -122,7 +122,9 @@ extension World {
         while outside.checked < cursor, outside.checked < Ledger.limit {
             let position = outside.checked
             let entry = ledger[position]
-            if let event = entry.event, outside[position] == .none, !entry.marks.contains(.reported) {
+            if let event = entry.event, outside[position] == .none, !entry.marks.contains(.reported),
+                !outside.leavesOut || outside.wants(event)
+            {
                 return trace.violated(
                     "the cursor of \(outside.name) is at \(cursor), and event \(event) at \(position) is not settled")
             }
@@ -141,18 +143,12 @@ extension World {
         guard let event = ledger[position].event else {
             // An old sector, or one of an earlier file of this name, can bring back an event that was written
             // there and never promised.
-            if faults.counts[Faults.Kind.oldSector.rawValue] + faults.counts[Faults.Kind.misdirectedSector.rawValue] > 0
-            {
-                return number
-            }
+            if faults.mayHaveMovedSectors { return number }
             trace.violated("\(whom) got event \(number) at \(position), which has no event")
             return nil
         }
         if event != number {
-            let isDamage =
-                faults.counts[Faults.Kind.oldSector.rawValue] + faults.counts[Faults.Kind.misdirectedSector.rawValue]
-                > 0
-            guard isDamage, !ledger[position].isPromised else {
+            guard faults.mayHaveMovedSectors, !ledger[position].isPromised else {
                 trace.violated("\(whom) got event \(number) at \(position), which belongs to event \(event)")
                 return number
             }

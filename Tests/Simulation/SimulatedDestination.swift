@@ -206,6 +206,10 @@ final class SimulatedRouter: EventRouter {
         self.isOfLetters = isOfLetters
     }
 
+    var selection: (any EventSelection)? {
+        outside.leavesOut && !isOfLetters ? SimulatedSelection(outside, world) : nil
+    }
+
     func route(_ event: EventRecord, of batch: borrowing EventBatch, into output: inout OutboundBatch) -> RouteVerdict {
         let json = batch.text(of: event)[...]
         let isLost = isOfLetters && world.ledger.number(of: json) != world.ledger[event.position].event
@@ -229,6 +233,26 @@ final class SimulatedRouter: EventRouter {
                 payload: start..<start + json.count, messageID: start..<start))
         output.events[output.events.count - 1].user = UInt64(number % 5)
         return .routed
+    }
+}
+
+/// Leaves out what a destination does not want.
+// Unchecked: the simulation has one thread.
+final class SimulatedSelection: EventSelection, @unchecked Sendable {
+    let reason = "no route"
+    private let outside: Outside
+    private unowned let world: World
+
+    init(_ outside: Outside, _ world: World) {
+        self.outside = outside
+        self.world = world
+    }
+
+    func mayTake(_ index: EventIndex, _ json: Span<UInt8>) -> Bool {
+        // After these faults, only the router knows whether the event belongs to its position.
+        guard !world.faults.mayHaveMovedSectors else { return true }
+        let text = unsafe json.withUnsafeBufferPointer { unsafe Array($0) }
+        return world.ledger.number(of: text).map { outside.wants($0) } ?? true
     }
 }
 

@@ -38,9 +38,10 @@ extension Section where Target == ConfigurationDraft {
                 + " takes them all; while nobody else sends, they do not wait"),
         Field(
             "reader_wait", \.journal.readerWait, .duration(.zero...(.milliseconds(100))),
-            "under full load, how long a write waits at most for destinations that keep up, so that they still find the"
-                + " next events in memory; a destination that takes longer reads from the disk until it has caught up;"
-                + " with more destinations than processors, as many times as long, up to 100 ms, while any gets on"),
+            "under full load, how long a write waits for destinations that keep up, so that they still find the next"
+                + " events in memory: where N times as many of them as processors need it, up to N times as long, but"
+                + " no longer than 100ms, and only while they read on; a destination that takes longer reads from the"
+                + " disk until it has caught up"),
         Field(
             "cursor_interval", \.journal.cursorInterval, .duration(.milliseconds(10)...days(1)),
             "how often the destinations' cursors are made durable; after a kill, only the events in flight are sent to"

@@ -69,9 +69,11 @@ struct Intake {
         var warmupBound: TurnBound? = bound
         if try warmup?.advance(maximumBytes: Self.readSize, &warmupBound) == true { return true }
         warmup = nil
-        readAgainForTap()
-        if next == inbound.events.count, try !read() { return false }
-        route(now, bound, refused: refused, wallClock: wallClock)
+        // Asked once: what is routed now was read as the tap needs it.
+        let isWatched = tap?.watchesRouting == true
+        if isWatched { readAgainForTap() }
+        if next == inbound.events.count, try !read(isWatched) { return false }
+        route(now, bound, isWatched, refused: refused, wallClock: wallClock)
         guard next == inbound.events.count else {
             isExhausted = false
             return true
@@ -104,13 +106,13 @@ struct Intake {
 
     /// A tap that began after the read sees the events that the reader left out, too.
     private mutating func readAgainForTap() {
-        guard tap?.watchesRouting == true, leavesOut, next < inbound.events.count else { return }
+        guard leavesOut, next < inbound.events.count else { return }
         inbound.removeAll()
         next = 0
         reader = nil
     }
 
-    private mutating func read() throws -> Bool {
+    private mutating func read(_ isWatched: Bool) throws -> Bool {
         isExhausted = log.end <= position
         guard !isExhausted else { return false }
         let reader = try self.reader ?? log.makeReader(from: position)
@@ -122,7 +124,7 @@ struct Intake {
         // A read that failed halfway is repeated from its beginning.
         defer { if !isComplete { inbound.removeAll() } }
         // Who taps the routing sees every event, and events that were settled before are not counted again.
-        let isWhole = tap?.watchesRouting == true || nextSettled < settledBefore.count
+        let isWhole = isWatched || nextSettled < settledBefore.count
         let selection = isWhole ? nil : router.selection
         leavesOut = selection != nil
         leftOutReason = selection?.reason ?? ""
@@ -138,14 +140,14 @@ struct Intake {
     }
 
     private mutating func route(
-        _ now: Instant, _ bound: TurnBound, refused: (DeadLetter) -> Void, wallClock: () -> Int64
+        _ now: Instant, _ bound: TurnBound, _ isWatched: Bool, refused: (DeadLetter) -> Void, wallClock: () -> Int64
     ) {
         let count = inbound.events.count
         let mayTakeLong = router.mayTakeLong
         var bound = bound
         var refusals = 0
         // While nobody watches, this is the only cost of the tap.
-        var watched = tap?.watchesRouting == true ? RoutedRun() : nil
+        var watched = isWatched ? RoutedRun() : nil
         defer { if let watched, !watched.decisions.isEmpty { tap?.take(watched, of: inbound) } }
         if watched != nil { inbound.keep() }
         while next < count, builder.sealed == nil, refusals < Self.refusedLimit {

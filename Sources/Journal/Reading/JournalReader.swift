@@ -27,7 +27,7 @@ package final class JournalReader {
     private var offset = 0
     /// The readers of the same segment; only for a sealed one.
     private var others: SegmentReads?
-    /// Whether it may share reads with them. Not after damage, until the next segment.
+    /// Whether it may share reads with them. Not after damage, until a segment is opened again.
     private var mayShare = true
     /// The end of the last read from the disk in this segment. A read that begins here is one of a series.
     private var readEnd: Int?
@@ -277,7 +277,12 @@ package final class JournalReader {
         if got == 0, bytes.isEmpty { cached = nil }
         // Not before it reads from the disk: one that keeps up shares memory. And a segment may be sealed by now.
         if got < count, others == nil, mayShare, let segment, segment.isSealed { others = shared.join(segment) }
-        if got < count, let others { got += others.read(count - got, at: offset + got, appendingTo: &bytes) }
+        if got < count, let others {
+            let shared = others.read(count - got, at: offset + got, appendingTo: &bytes)
+            // What this reader has ordered by itself lies behind it soon.
+            if shared > 0 { ahead?.forget() }
+            got += shared
+        }
         guard got < count else { return got }
         // The bytes of a sealed segment never change, so they may be read before they are needed.
         let isNext = readEnd == offset + got && segment?.isSealed == true

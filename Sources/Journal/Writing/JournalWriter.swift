@@ -61,7 +61,7 @@ final class JournalWriter: @unchecked Sendable {
     private var failures = 0
     /// While the disk fails: no attempt before this time.
     private var nextAttempt: Instant?
-    /// While it waits for readers: until when at most.
+    /// The wait for readers, while there is one.
     private var pause: ReaderPause?
     private var lastSync: Instant
     /// Of `JournalTimings.commits`.
@@ -121,16 +121,15 @@ final class JournalWriter: @unchecked Sendable {
         let isReadable = current.map { ends.durable >= $0.end } ?? true
         let count = isReadable ? queue.nextCommit : 0
         let now = context.clock.now()
-        guard count > 0, recent.wouldLap(adding: count, capacity: queue.capacity, now: now, lag: ReaderPause.longest)
+        guard count > 0,
+            let readers = recent.readersToAwait(
+                adding: count, capacity: queue.capacity, now: now, lag: ReaderPause.longest)
         else {
             pause = nil
             return false
         }
-        let behind = recent.behind
-        let options = context.options
-        var current =
-            pause ?? ReaderPause(at: now, turn: options.readerWait, behind, processors: options.processors)
-        pause = current.goesOn(at: now, reads: behind.reads) ? current : nil
+        var current = pause ?? ReaderPause(at: now, context.options, reads: readers.reads)
+        pause = current.goesOn(at: now, readers) ? current : nil
         return pause != nil
     }
 

@@ -36,7 +36,7 @@ final class RecentCommits: Sendable {
         var lentBytes = 0
         /// By reader that reads here: the number of the piece that it reads next.
         var near: [ObjectIdentifier: UInt64] = [:]
-        /// How often one of these readers has read.
+        /// How often readers have read that were awaited.
         var reads: UInt64 = 0
         /// While the writer waits: until none of them reads a piece with one of these numbers.
         var awaited: Range<UInt64>?
@@ -89,7 +89,7 @@ final class RecentCommits: Sendable {
     ///   - lent: the limit for the pieces that are lent: they stay for as long as readers use them.
     ///   - smallCommit: a commit of up to this many bytes is copied, so that its large buffer can be reused at once.
     ///   - pieces: the maximum number of pieces, at least 1.
-    ///   - onRoom: the readers for which the writer waits have gone on (`wouldLap`).
+    ///   - onRoom: the readers for which the writer waits have gone on (`readersToAwait`).
     init(bytes: Int, lent: Int, smallCommit: Int, pieces: Int = 256, onRoom: @escaping @Sendable () -> Void = {}) {
         self.onRoom = onRoom
         pieceLimit = pieces
@@ -145,14 +145,22 @@ final class RecentCommits: Sendable {
         }
     }
 
-    /// Whether a reader that keeps up would have to read from the disk if a commit of this size were added now. If so,
-    /// `onRoom` is called once no reader would.
+    /// Readers that a commit may wait for.
+    struct Awaited: Sendable {
+        var count: Int
+        /// How often such readers have read, ever.
+        var reads: UInt64
+    }
+
+    /// The readers that keep up, and would have to read from the disk if a commit of this size were added now. Once
+    /// there are none, `onRoom` is called.
     /// - Parameter lag: a reader that has not read a commit this long after it was added does not keep up.
-    func wouldLap(adding count: Int, capacity: Int, now: Instant, lag: Duration) -> Bool {
+    /// - Returns: nil if there are none.
+    func readersToAwait(adding count: Int, capacity: Int, now: Instant, lag: Duration) -> Awaited? {
         let cost = count > smallCommit ? capacity : count
         return state.withLock { state in
             state.awaited = nil
-            guard !state.near.isEmpty else { return false }
+            guard !state.near.isEmpty else { return nil }
             var bytes = state.bytes + cost
             for (passed, number) in state.pieces.numbers.enumerated() {
                 guard isAbove(bytes, state.pieces.count - passed + 1) else { break }
@@ -162,22 +170,8 @@ final class RecentCommits: Sendable {
                 }
                 bytes -= piece.cost
             }
-            return state.awaited != nil
-        }
-    }
-
-    /// The readers that commits wait for (`wouldLap`).
-    struct Behind: Sendable {
-        /// How many of them have not read everything.
-        var count: Int
-        /// How often one of them has read here, ever.
-        var reads: UInt64
-    }
-
-    var behind: Behind {
-        state.withLock { state in
-            let last = state.pieces.numbers.last ?? 0
-            return Behind(count: state.near.values.count { $0 <= last }, reads: state.reads)
+            guard let numbers = state.awaited else { return nil }
+            return Awaited(count: state.near.values.count { numbers.contains($0) }, reads: state.reads)
         }
     }
 
@@ -191,7 +185,7 @@ final class RecentCommits: Sendable {
     }
 
     /// Lends the bytes of a segment from `offset` on, up to the end of their commit.
-    /// - Parameter reader: one that commits wait for (`wouldLap`); nil: another one.
+    /// - Parameter reader: one that commits wait for (`readersToAwait`); nil: another one.
     /// - Returns: nil if they were evicted.
     func lend(_ segment: Segment, at offset: Int, to reader: ObjectIdentifier?) -> LentCommit? {
         let (lent, isRoom) = state.withLock { state -> (LentCommit?, Bool) in
@@ -209,7 +203,7 @@ final class RecentCommits: Sendable {
             let skipped = offset - piece.offset
             if let reader {
                 state.near[reader] = found
-                state.reads &+= 1
+                if state.awaited?.contains(found) == true { state.reads &+= 1 }
             }
             let lent = LentCommit(
                 number: found, memory: piece.memory, range: piece.start + skipped..<piece.start + piece.count,

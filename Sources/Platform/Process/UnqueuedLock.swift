@@ -5,6 +5,7 @@ import Glibc
 /// `Mutex` of the standard library gives itself to the thread that waits for it (futex(2), priority inheritance). With
 /// more busy threads than processors, that thread mostly does not run: all others wait until it had its turn, and soon
 /// wait for each other at every step. Whoever comes first takes this lock, so a thread that runs is not held up.
+/// Others may then overtake one that sleeps, so the lock must never be held for long. It is not recursive.
 // Unchecked: the mutex guards the state.
 @safe @usableFromInline package final class UnqueuedLock<State>: @unchecked Sendable {
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
