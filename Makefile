@@ -144,10 +144,10 @@ test: setup-test
 	echo "==> simulating: 5,000 new seeds, for at most 20 seconds; to repeat: make simulate FIRST=$$first"; \
 	$(release)/simulate --first $$first --seeds 5000 --seconds 20
 	@echo '==> removing one protection at a time'
-	@$(release)/simulate --mutations --seeds 10000 --seconds 60
+	@$(release)/simulate --mutations --seeds 10000 --seconds 300
 	@echo '==> simulating fleets for 10 seconds, and taking away one rule at a time'
 	@$(release)/simulate --fleet --seeds 1000000 --seconds 10
-	@$(release)/simulate --fleet --mutations --seeds 20000 --seconds 60
+	@$(release)/simulate --fleet --mutations --seeds 20000 --seconds 300
 	@echo '==> running the crash tests'
 	@Tests/CrashTests/run --short
 	@echo '==> running fleets that fail'
