@@ -30,10 +30,8 @@ struct Intake {
     /// Counts of filtered events since the last `takeFiltered`, by reason. There are only a few reasons.
     private var filtered: [(reason: String, count: UInt64)] = []
     private var lastReason = 0
-    /// Why the reader has left out events of the inbound batch.
-    private var leftOutReason = ""
-    /// The inbound batch was read with a selection.
-    private var leavesOut = false
+    /// Why the reader has left out events of the inbound batch; nil: it was read without a selection.
+    private var leftOutReason: String?
 
     /// - Parameters:
     ///   - warmup: the earlier events that the router sees first.
@@ -106,7 +104,7 @@ struct Intake {
 
     /// A tap that began after the read sees the events that the reader left out, too.
     private mutating func readAgainForTap() {
-        guard leavesOut, next < inbound.events.count else { return }
+        guard leftOutReason != nil, next < inbound.events.count else { return }
         inbound.removeAll()
         next = 0
         reader = nil
@@ -126,8 +124,7 @@ struct Intake {
         // Who taps the routing sees every event, and events that were settled before are not counted again.
         let isWhole = isWatched || nextSettled < settledBefore.count
         let selection = isWhole ? nil : router.selection
-        leavesOut = selection != nil
-        leftOutReason = selection?.reason ?? ""
+        leftOutReason = selection?.reason
         guard try reader.borrow(into: &inbound, maximumBytes: Self.readSize, selecting: selection) else {
             isExhausted = true
             // Damage after the last event may have been passed over.
@@ -166,7 +163,7 @@ struct Intake {
                 return
             }
             if watched != nil { watched?.add(next, verdict, builder.batch, from: first) }
-            countFiltered(leftOutReason, UInt64(event.leftOutBefore))
+            countLeftOut(event.leftOutBefore)
             next += 1
             position = event.position &+ 1
             switch verdict {
@@ -183,7 +180,7 @@ struct Intake {
             if bound.isOver(mayTakeLong: mayTakeLong) { break }
         }
         if next == count {
-            countFiltered(leftOutReason, UInt64(exchange(&inbound.leftOutAtEnd, with: 0)))
+            countLeftOut(exchange(&inbound.leftOutAtEnd, with: 0))
             position = max(position, inbound.next)
         }
     }
@@ -195,8 +192,12 @@ struct Intake {
     }
 
     @inline(__always)
+    private mutating func countLeftOut(_ count: UInt32) {
+        if count > 0, let leftOutReason { countFiltered(leftOutReason, UInt64(count)) }
+    }
+
+    @inline(__always)
     private mutating func countFiltered(_ reason: String, _ count: UInt64) {
-        guard count > 0 else { return }
         // Reasons come in runs, so most calls end at the first comparison.
         if lastReason < filtered.count, filtered[lastReason].reason == reason {
             filtered[lastReason].count += count
