@@ -243,7 +243,7 @@ package final class Daemon {
         let next = try Preparation(of: configuration, replacing: nil, builder: builder, sockets: sockets)
         journal.start(
             onDurable: { [ingest, pipeline, sourcePlugins] _ in
-                pipeline.ring()
+                pipeline.journalCommitted()
                 ingest.journalCommitted()
                 sourcePlugins.journalCommitted()
             },

@@ -8,7 +8,8 @@ import Platform
 /// then `close`. If the worker runs in a pool, each call may come on another thread, and no call may wait.
 package protocol Destination: AnyObject {
     /// The destination's own bounds, in addition to the configured ones. The worker reads the batch bounds after
-    /// `open`, and `maximumInFlight` before each offer, because it may change.
+    /// `open`, and `maximumInFlight` before each offer, because it may change. If it rises between turns, the
+    /// destination wakes the worker.
     var limits: DestinationLimits { get }
 
     /// Gives the destination a function that requests a turn. Destinations whose answers arrive on another thread need
@@ -52,7 +53,7 @@ package protocol Destination: AnyObject {
 
     /// Why the destination has lost what was settled as delivered since the last checkpoint, if it has: its process
     /// ended, for example. The worker then closes it and opens it again at its cursor, after a backoff. Read at the
-    /// beginning of each turn.
+    /// beginning of each turn, so the destination wakes the worker when it has failed.
     var failure: String? { get }
 
     /// Closes the destination. It settles the claims that it still holds as retry, or drops them.

@@ -16,7 +16,7 @@ import Testing
         let pipeline = rig.pipeline
         let commits = Atomic(0)
         rig.journal.start(onDurable: { _ in
-            pipeline.ring()
+            pipeline.journalCommitted()
             commits.add(1, ordering: .releasing)
         })
         let destination = GatedDestination()

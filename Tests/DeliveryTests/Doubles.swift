@@ -38,6 +38,8 @@ final class FakeLog: EventLog {
         var missing: Range<UInt64> = 0..<0
         var failing = false
         var perRead = Int.max
+        /// The size in bytes that each event is padded to.
+        var size = 0
     }
     let state = Mutex(State())
     /// The number of batches whose memory is lent.
@@ -104,7 +106,8 @@ final class FakeLog: EventLog {
                     next = state.missing.upperBound
                     continue
                 }
-                let text = Array("\(next)".utf8)
+                let number = Array("\(next)".utf8)
+                let text = number + Array(repeating: UInt8(ascii: " "), count: max(0, state.size - number.count))
                 batch.events.append(
                     EventRecord(
                         position: next, receivedAt: FakeLog.receivedAt(next), offset: UInt32(batch.ownBytes.count),
@@ -334,7 +337,10 @@ final class Bench {
         let count = Atomic(0)
     }
 
-    init(_ policy: DeliveryPolicy = DeliveryPolicy(), cursor: UInt64 = 0, latencies: Histogram? = nil) {
+    init(
+        _ policy: DeliveryPolicy = DeliveryPolicy(), cursor: UInt64 = 0, latencies: Histogram? = nil,
+        tap: (any DeliveryTap)? = nil
+    ) {
         let clock = clock
         cursors = FakeCursors(cursor)
         telemetry = Telemetry(sink: SilentLog(), now: { clock.now().nanoseconds })
@@ -342,6 +348,7 @@ final class Bench {
             name: "shop", policy: policy, log: log, cursors: cursors, clock: clock, telemetry: telemetry)
         setting.backfillRouter = { [backfillRouter] _, _ in backfillRouter }
         setting.latencies = latencies
+        setting.tap = tap
         worker = DeliveryWorker(
             setting,
             router: router, destination: destination, deadLetters: sink, random: SeededRandom(),

@@ -55,7 +55,7 @@ final class RunningDestination: Sendable {
         return RunningDestination(worker, deadLetters: deadLetters, mended: mended, runner: .pool(place))
     }
 
-    /// Wakes the worker: there may be new events in the journal. Any thread.
+    /// Wakes the worker. Any thread.
     func ring() {
         switch runner {
         case .thread(let thread): thread.ring()

@@ -28,9 +28,13 @@ final class Pipeline: Sendable {
         self.clock = clock
     }
 
-    /// Wakes every destination after a journal commit. Any thread.
-    func ring() {
-        state.withLock { for destination in $0.running.values { destination.ring() } }
+    /// After a journal commit: wakes the destinations that can do something with its events. Any thread.
+    func journalCommitted() {
+        state.withLock {
+            for destination in $0.running.values where destination.worker.isDueAfterCommit() {
+                destination.ring()
+            }
+        }
     }
 
     /// Starts a destination: now, or when its predecessor of the same name has stopped.

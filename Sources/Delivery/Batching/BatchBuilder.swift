@@ -36,6 +36,16 @@ struct BatchBuilder {
     /// The oldest event that the builder holds.
     var first: OutboundEvent? { sealed?.events.first ?? batch.events.first }
 
+    /// An estimate of how many more positions make the batch full: its next events are taken to be as large as those
+    /// that it has, and a position to have as many (at least one). Nil: it has no event.
+    /// - Parameter position: everything below is routed.
+    func positionsUntilFull(at position: UInt64) -> Int? {
+        guard events > 0, let first = batch.events.first else { return nil }
+        let missing = min(maximumEvents - events, (maximumBytes - bytes) / max(1, bytes / events))
+        let positions = Int(clamping: position.saturatingSubtract(first.position))
+        return positions < events ? missing.saturatingMultiply(positions) / events : missing
+    }
+
     /// Counts the events that were just appended to `batch`. They share one position and stay together. If they make
     /// the batch larger than its bounds, they become the beginning of the next batch.
     @inline(__always)

@@ -159,10 +159,11 @@ extension DeliveryWorker {
         guard let intake, intake.builder.sealed == nil, !intake.builder.isEmpty else { return false }
         let wait = self.wait
         let age = now - intake.builder.openedAt
-        guard wait == .zero else { return age >= wait }
-        // The batch does not wait for events that can't be read now, nor for events that a slow script has yet to
-        // route.
-        return intake.isExhausted || troubleUntil != nil || age >= Self.slowBatchWait
+        guard age >= wait else { return false }
+        // It takes along the events that are there, but does not wait for those that can't be read now or that a slow
+        // script has yet to route.
+        let longest = wait == .zero ? Self.slowBatchWait : wait + Self.turnLimit
+        return intake.isExhausted || troubleUntil != nil || age >= longest
     }
 
     // MARK: Settling
@@ -296,6 +297,7 @@ extension DeliveryWorker {
         guard let intake else { return due }
         if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
         considerBackfills(now, consider)
+        if intake.builder.sealed == nil, !intake.builder.isEmpty { consider(now + Self.longestUnread) }
         let mayTake =
             window.count + backfillsOffered < inFlight && !intake.builder.isEmpty && userQueues?.hasRoom(now) ?? true
         let queueDue = window.count + backfillsOffered < inFlight ? userQueues?.outlook(now).due : nil

@@ -41,6 +41,11 @@ package final class DeliveryWorker: @unchecked Sendable {
     package static let turnLimit = Duration.milliseconds(50)
     /// With `batch.wait: 0`, how long a batch may grow while a slow script routes the events that were read.
     static let slowBatchWait = Duration.seconds(1)
+    /// How long events may be left unread while a batch is collected: `positionsUntilFull` is an estimate, and filtered
+    /// events count only when they are read.
+    static let longestUnread = Duration.seconds(1)
+    /// How many commits may be left unread. The journal keeps at least 256 in its memory.
+    static let mostCommitsPassed = 64
 
     let setting: Setting
     let router: any EventRouter
@@ -86,6 +91,10 @@ package final class DeliveryWorker: @unchecked Sendable {
     /// An immediate retry was requested.
     private let mustResume = Atomic(false)
     private let hurries = Atomic(false)
+    /// The end of the log from which on a turn is due. 0: during a turn, and where any event counts.
+    private let dueEnd = Atomic<UInt64>(0)
+    /// Commits since the last turn.
+    private let commitsPassed = Atomic(0)
     private var settled: [SettlementInbox.Settled] = []
     private var stopBy: Instant?
 
@@ -129,6 +138,16 @@ package final class DeliveryWorker: @unchecked Sendable {
     /// Any thread: the worker has finished. The destination is closed, and the cursor store has the last cursor; the
     /// caller commits it.
     package var isStopped: Bool { stopped.load(ordering: .acquiring) }
+
+    /// Whether a turn is due because the log has grown. A worker that collects a batch, or waits for a service, can do
+    /// nothing with the next event alone. Any thread, once for each commit.
+    package func isDueAfterCommit() -> Bool {
+        // With the fence in `turn`: a turn that begins now is either seen here or sees the log's new end.
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        let end = dueEnd.load(ordering: .relaxed)
+        if setting.log.end >= end || setting.tap?.watchesRouting == true { return true }
+        return end < .max && commitsPassed.wrappingAdd(1, ordering: .relaxed).newValue >= Self.mostCommitsPassed
+    }
 
     /// Any thread. Stops reading and offering, and interrupts a running script. Batches in flight may still be settled
     /// until `deadline`. The rest waits in the journal for the next start.
@@ -174,7 +193,8 @@ package final class DeliveryWorker: @unchecked Sendable {
 
     /// Does all work that needs no wait, for about `duration`. It may exceed that by some events, by one event of a
     /// router that calls scripts, and by one call to the destination. Any thread; one turn at a time.
-    /// - Returns: when the next turn is due (`now`, if work is left); nil: only after a wake.
+    /// - Returns: when the next turn is due (`now`, if work is left); nil: only after a wake. A commit may make it due
+    ///   earlier (`isDueAfterCommit`).
     package func turn(now: Instant, for duration: Duration = turnLimit) -> Instant? {
         guard !isStopped else { return nil }
         precondition(!isInTurn.exchange(true, ordering: .acquiring), "the turns of a worker do not overlap")
@@ -183,12 +203,18 @@ package final class DeliveryWorker: @unchecked Sendable {
         var next: Instant?
         var time = now
         inbox.beginTurn()
+        dueEnd.store(0, ordering: .relaxed)
+        commitsPassed.store(0, ordering: .relaxed)
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
         repeat {
             next = run(from: time, until: limit)
             time = setting.clock.now()
         } while !inbox.endTurn(force: isStopped || time >= limit)
         publish(time)
-        return isStopped ? nil : time >= limit ? time : next
+        if isStopped { return nil }
+        if time >= limit { return time }
+        dueEnd.store(intake?.dueEnd ?? 0, ordering: .relaxed)
+        return next
     }
 
     private func run(from start: Instant, until limit: Instant) -> Instant? {

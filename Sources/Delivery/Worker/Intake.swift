@@ -7,6 +7,8 @@ struct Intake {
     /// Bytes per read: small enough to stay in the processor's cache while they are routed, large enough that the cost
     /// of a read doesn't show.
     private static let readSize = 256 << 10
+    /// Half of the least that the journal keeps in memory.
+    private static let mostUnread = 128 << 10
     /// Events that the router may reject before their dead letters must be stored.
     private static let refusedLimit = 256
 
@@ -30,6 +32,8 @@ struct Intake {
     /// Counts of filtered events since the last `takeFiltered`, by reason. There are only a few reasons.
     private var filtered: [(reason: String, count: UInt64)] = []
     private var lastReason = 0
+    /// The average size of the events of the last read.
+    private var eventSize = readSize
     /// Why the reader has left out events of the inbound batch; nil: it was read without a selection.
     private var leftOutReason: String?
 
@@ -56,6 +60,18 @@ struct Intake {
     /// The oldest event that was read but not routed.
     var unrouted: EventRecord? { next < inbound.events.count ? inbound.events[next] : nil }
 
+    /// The end of the log from which on a turn has something to do; 0: any event counts, or work is left.
+    ///
+    /// While a batch is collected, its next events are read together: as many as seem to make it full, but only about
+    /// `mostUnread` bytes, so that they are still in the journal's memory.
+    var dueEnd: UInt64 {
+        guard builder.sealed == nil else { return .max }
+        guard warmup == nil, isExhausted, next == inbound.events.count, !router.mayTakeLong,
+            let missing = builder.positionsUntilFull(at: position)
+        else { return 0 }
+        return position.saturatingAdd(UInt64(max(1, min(missing, Self.mostUnread / eventSize))))
+    }
+
     /// Routes events until a batch is full, the events of one read are used up, or the turn is over. Reads first if no
     /// event is left to route.
     /// - Returns: whether there was work to do.
@@ -77,6 +93,7 @@ struct Intake {
             return true
         }
         isExhausted = log.end <= position
+        noteEventSize()
         // A batch may be borrowed: nothing is kept for longer than it is needed.
         inbound.removeAll()
         next = 0
@@ -108,6 +125,13 @@ struct Intake {
         inbound.removeAll()
         next = 0
         reader = nil
+    }
+
+    private mutating func noteEventSize() {
+        guard let first = inbound.events.first, let last = inbound.events.last else { return }
+        // Between them are the events that the reader has left out.
+        let count = Int(clamping: last.position &- first.position &+ 1)
+        eventSize = max(1, (last.range.upperBound - first.range.lowerBound) / max(1, count))
     }
 
     private mutating func read(_ isWatched: Bool) throws -> Bool {

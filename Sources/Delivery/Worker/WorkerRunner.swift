@@ -40,7 +40,7 @@ package final class WorkerRunner: Sendable {
         return began == Progress.asleep ? nil : Instant(nanoseconds: began)
     }
 
-    /// Any thread: wakes the worker because events can be read.
+    /// Any thread: wakes the worker.
     package func ring() { bell.ring() }
 
     /// Any thread: the thread has ended; no turn will run again.
