@@ -189,7 +189,7 @@ import Testing
         turnOn()
         let (first, second) = (admission(), admission())
         send([event("a")], through: first)
-        var stream = NDJSONStream(origin: origin)
+        let stream = NDJSONStream(origin: origin)
         let text = Array((#"{"penstock":{"acks":true}}"# + "\n" + event("a") + "\n").utf8)
         _ = stream.take(text.span, through: second, answerLimit: 1 << 20)
         #expect(stream.awaitedEnd == 1)

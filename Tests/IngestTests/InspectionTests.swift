@@ -48,7 +48,7 @@ import Testing
     }
 
     private func send(_ lines: [String], to admission: EventAdmission) -> String {
-        var stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
+        let stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
         let text = Array((#"{"penstock":{"acks":true}}"# + "\n" + lines.joined(separator: "\n") + "\n").utf8)
         #expect(stream.take(text.span, through: admission, answerLimit: 1 << 20) == text.count)
         return String(decoding: stream.takeAnswers() ?? [], as: UTF8.self)

@@ -11,7 +11,7 @@ import Testing
         let appender = RecordingAppender()
         let statistics = SourceStatistics()
         let admission: EventAdmission
-        var stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
+        let stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
 
         init(
             _ repairs: EventRepairs, maximumEventSize: Int = 32 << 10, maximumConsecutiveRefusals: Int = 1_000_000,

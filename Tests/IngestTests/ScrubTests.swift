@@ -31,7 +31,7 @@ import Testing
 
     @Test func `scrubbed fields are never stored, and an event that cannot be scrubbed is refused`() {
         let (admission, appender, statistics) = client()
-        var stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
+        let stream = NDJSONStream(origin: Origin(source: "apps", uid: 1, gid: 2, pid: 3))
         let lines = [
             Self.event("ada", "1"), "nonsense", Self.event("nobody", "2"), Self.event("mallory", "3"),
             Self.event("bob", "4"),

@@ -9,7 +9,7 @@ final class Client {
     }
 
     let asksForAnswers: Bool
-    private var stream: NDJSONStream
+    private let stream: NDJSONStream
     private var outgoing: [UInt8] = []
     /// Bytes that have arrived and are not taken yet.
     private var arrived: [UInt8] = []

@@ -17,7 +17,7 @@ struct RefusalRest {
 
     /// - Returns: whether a rest begins.
     mutating func note(refusals: Duration, ofRound round: Duration, at now: Instant) -> Bool {
-        guard refusals * 2 > round else { return false }
+        guard refusals + refusals > round else { return false }
         end = now + min(refusals * Self.factor, Self.longest)
         return true
     }

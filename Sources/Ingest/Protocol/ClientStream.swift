@@ -7,7 +7,7 @@ import Platform
 /// - It never reads ahead of the journal. When the journal is busy, `take` stops (`isStalled`); the next call continues
 ///   at the same byte.
 /// - One call processes what the turn's budget allows (`TurnBudget`) and leaves the rest for the next call.
-protocol ClientStream {
+protocol ClientStream: AnyObject {
     /// Whether the journal had no room for the last events.
     var isStalled: Bool { get }
     /// Whether a request was left to the next turn (`TurnBudget.defersLargeBodies`).
@@ -42,39 +42,39 @@ protocol ClientStream {
     var heldBytes: Int { get }
 
     /// The client moves to another event loop, whose clients share this door.
-    mutating func use(_ door: HTTPDoor)
+    func use(_ door: HTTPDoor)
 
     /// The client has sent nothing for a while.
-    mutating func rest()
+    func rest()
 
     /// Bytes of memory of finished requests that were freed since the last call.
-    mutating func takeFreedBytes() -> Int
+    func takeFreedBytes() -> Int
 
     /// Processes as much of `bytes` as the journal and the turn allow.
     /// - Parameter answerLimit: bytes of answers, above which it stops until the answers are taken.
     /// - Returns: how many bytes were processed.
-    mutating func take(
+    func take(
         _ bytes: Span<UInt8>, through admission: EventAdmission, answerLimit: Int, turn: inout TurnBudget
     ) -> Int
 
     /// The client has finished sending.
-    mutating func finish(through admission: EventAdmission)
+    func finish(through admission: EventAdmission)
 
     /// Disconnects the client because of a limit. What was already accepted or refused stays so.
-    mutating func end(_ refusal: Refusal, through admission: EventAdmission)
+    func end(_ refusal: Refusal, through admission: EventAdmission)
 
     /// A stalled client need not wait longer than its protocol allows.
     /// - Returns: whether it has given up, and now has an answer.
-    mutating func giveUp(at now: Instant, through admission: EventAdmission) -> Bool
+    func giveUp(at now: Instant, through admission: EventAdmission) -> Bool
 
     /// The peer is gone: no more answers are prepared.
-    mutating func stopAnswering()
+    func stopAnswering()
 
     /// Records that the journal is durable up to `position`.
-    mutating func durable(upTo position: UInt64)
+    func durable(upTo position: UInt64)
 
     /// The answers to send now.
-    mutating func takeAnswers() -> [UInt8]?
+    func takeAnswers() -> [UInt8]?
 }
 
 extension NDJSONStream: ClientStream {
@@ -82,8 +82,8 @@ extension NDJSONStream: ClientStream {
     var hasDeferred: Bool { false }
     var isSlowedDown: Bool { true }
     func rest() {}
-    mutating func takeFreedBytes() -> Int { 0 }
-    mutating func use(_ door: HTTPDoor) {}
+    func takeFreedBytes() -> Int { 0 }
+    func use(_ door: HTTPDoor) {}
     func settled(_ place: UInt64) -> UInt64 { place - UInt64(carry.count) }
     var keptState: ClientRecord.State {
         ClientRecord.State(lines: ledger.lines, wantsAnswers: wantsAnswers, isInLongLine: isInLongLine)
@@ -91,5 +91,5 @@ extension NDJSONStream: ClientStream {
     func answered(settled: UInt64) -> UInt64? { ledger.acknowledged }
 
     /// The client waits as long as the journal has no room: it is not read from meanwhile.
-    mutating func giveUp(at now: Instant, through admission: EventAdmission) -> Bool { false }
+    func giveUp(at now: Instant, through admission: EventAdmission) -> Bool { false }
 }

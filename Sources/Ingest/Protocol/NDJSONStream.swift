@@ -11,7 +11,7 @@ import Events
 /// - A client is disconnected when too many of its lines in a row are refused. The slice in which that happens is
 ///   processed completely; later input is not read.
 /// - Memory: one unfinished line (bounded by the largest event) and the answers to one slice.
-package struct NDJSONStream {
+package final class NDJSONStream {
     private enum State {
         /// Before the first line feed: this line may be a control line.
         case firstLine
@@ -94,7 +94,7 @@ package struct NDJSONStream {
     /// - Returns: how many bytes were processed. Fewer than `bytes.count` in three cases: the journal is busy
     ///   (`isStalled`; call again with the rest once it has room), `answerLimit` is reached (call again once the
     ///   answers are taken), or the turn is over.
-    package mutating func take(
+    package func take(
         _ bytes: Span<UInt8>, through admission: EventAdmission, answerLimit: Int, turn: inout TurnBudget
     ) -> Int {
         var at = 0
@@ -121,13 +121,13 @@ package struct NDJSONStream {
     }
 
     /// Processes `bytes` in a turn without limits.
-    package mutating func take(_ bytes: Span<UInt8>, through admission: EventAdmission, answerLimit: Int) -> Int {
+    package func take(_ bytes: Span<UInt8>, through admission: EventAdmission, answerLimit: Int) -> Int {
         var turn = TurnBudget.unlimited
         return take(bytes, through: admission, answerLimit: answerLimit, turn: &turn)
     }
 
     /// The client has finished sending. A last line without its line feed counts if it is complete.
-    package mutating func finish(through admission: EventAdmission) {
+    package func finish(through admission: EventAdmission) {
         guard stalled == nil, !carry.isEmpty, state == .lines || state == .firstLine else { return }
         carry.append(UInt8(ascii: "\n"))
         endFirstLine(through: admission)
@@ -137,7 +137,7 @@ package struct NDJSONStream {
 
     /// Disconnects the client. Lines that were already accepted or refused stay so. An unfinished line, and lines for
     /// which the journal had no room, are refused for the same reason.
-    package mutating func end(_ refusal: Refusal, through admission: EventAdmission) {
+    package func end(_ refusal: Refusal, through admission: EventAdmission) {
         guard state != .ended else { return }
         if let stalled {
             for _ in 0..<(stalled.accepted.count + stalled.refused.count) { admission.refuse(refusal) }
@@ -149,25 +149,25 @@ package struct NDJSONStream {
     }
 
     /// The peer is gone: no more answers are prepared.
-    package mutating func stopAnswering() {
+    package func stopAnswering() {
         wantsAnswers = false
         answers = []
         finalRefusal = nil
     }
 
-    private mutating func endAfterLines(_ refusal: Refusal, line: UInt64? = nil) {
+    private func endAfterLines(_ refusal: Refusal, line: UInt64? = nil) {
         carry = []
         state = .ended
         finalRefusal = (refusal, line ?? ledger.lines + 1)
     }
 
     /// Records that the journal is durable up to `position`.
-    package mutating func durable(upTo position: UInt64) {
+    package func durable(upTo position: UInt64) {
         ledger.durable(upTo: position)
     }
 
     /// The answers to send now, including a new acknowledgement if there is one.
-    package mutating func takeAnswers() -> [UInt8]? {
+    package func takeAnswers() -> [UInt8]? {
         guard wantsAnswers else { return nil }
         if let lines = ledger.takeAcknowledgement() { Answer.acknowledge(lines, to: &answers) }
         if let last = finalRefusal, !ledger.waits {
@@ -182,7 +182,7 @@ package struct NDJSONStream {
     // MARK: Lines
 
     /// Extends the unfinished line and processes it once it is complete. Returns false if the journal is busy.
-    private mutating func finishLine(
+    private func finishLine(
         _ bytes: Span<UInt8>, through admission: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
     ) -> Bool {
         let feed = bytes.firstLineFeed(from: at)
@@ -200,7 +200,7 @@ package struct NDJSONStream {
         return carry.isEmpty || scanCarry(through: admission, &turn, upTo: at)
     }
 
-    private mutating func endFirstLine(through admission: EventAdmission) {
+    private func endFirstLine(through admission: EventAdmission) {
         guard state == .firstLine else { return }
         state = .lines
         switch ControlLine(carry.span) {
@@ -217,7 +217,7 @@ package struct NDJSONStream {
         }
     }
 
-    private mutating func refuseCarry(through admission: EventAdmission, _ turn: inout TurnBudget) {
+    private func refuseCarry(through admission: EventAdmission, _ turn: inout TurnBudget) {
         let refusal = Refusal.tooLarge(maximum: admission.maximumEventSize)
         admission.refuse(refusal)
         ledger.add(lines: 1, queuedUpTo: nil)
@@ -229,7 +229,7 @@ package struct NDJSONStream {
     }
 
     /// Counts consecutive refused lines across slices.
-    private mutating func countRefusals(of admission: EventAdmission) {
+    private func countRefusals(of admission: EventAdmission) {
         let limit = admission.limits.maximumConsecutiveRefusals
         var accepted = 0
         for refused in admission.refused {
@@ -248,7 +248,7 @@ package struct NDJSONStream {
         endIfRefusedTooOften(by: admission)
     }
 
-    private mutating func endIfRefusedTooOften(by admission: EventAdmission) {
+    private func endIfRefusedTooOften(by admission: EventAdmission) {
         let limit = admission.limits.maximumConsecutiveRefusals
         guard refusalsInARow >= limit, state != .ended else { return }
         hasTooManyRefusals = true
@@ -264,7 +264,7 @@ package struct NDJSONStream {
     // MARK: Scanning
 
     /// - Parameter place: the end of the line in the input.
-    private mutating func scanCarry(
+    private func scanCarry(
         through admission: EventAdmission, _ turn: inout TurnBudget, upTo place: Int
     ) -> Bool {
         let scan = admission.scan(carry.span, maximumRefused: .max)
@@ -276,7 +276,7 @@ package struct NDJSONStream {
     }
 
     /// Offers the completed line. Once it is accepted, `carry` is empty again and keeps little memory.
-    private mutating func offerCarry(
+    private func offerCarry(
         _ scan: ScanResult, through admission: EventAdmission, _ turn: inout TurnBudget, upTo place: Int
     ) -> Bool {
         var line: [UInt8] = []
@@ -289,7 +289,7 @@ package struct NDJSONStream {
         return taken
     }
 
-    private mutating func scan(
+    private func scan(
         _ bytes: Span<UInt8>, through admission: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
     ) -> Bool {
         let rest = bytes.extracting(at..<bytes.count)
@@ -313,14 +313,14 @@ package struct NDJSONStream {
         return true
     }
 
-    private mutating func stall(_ scan: ScanResult, inCarry: Bool, of admission: EventAdmission) {
+    private func stall(_ scan: ScanResult, inCarry: Bool, of admission: EventAdmission) {
         stalled = Stalled(
             inCarry: inCarry, scan: scan, accepted: admission.accepted, refused: admission.refused,
             rewritten: admission.rewritten)
     }
 
     /// Offers the stalled slice again. Returns false if the journal still has no room.
-    private mutating func resume(
+    private func resume(
         _ bytes: Span<UInt8>, through admission: EventAdmission, _ turn: inout TurnBudget, advancing at: inout Int
     ) -> Bool {
         guard let stalled else { return true }
@@ -343,7 +343,7 @@ package struct NDJSONStream {
     ///
     /// Hands a scanned slice to the journal and answers its refused lines. Returns false if the journal is busy; then
     /// nothing was taken or answered.
-    private mutating func offer(
+    private func offer(
         _ bytes: Span<UInt8>, _ scan: ScanResult, through admission: EventAdmission, _ turn: inout TurnBudget,
         upTo place: Int
     ) -> Bool {

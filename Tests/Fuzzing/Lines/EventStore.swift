@@ -36,7 +36,7 @@ final class EventStore {
     /// Sends the bytes in parts of this size, as a client that connects and then ends. Returns the stored events.
     func store(_ bytes: [UInt8], by size: Int) -> [[UInt8]] {
         appender.events.withLock { $0 = [] }
-        var stream = NDJSONStream(origin: Origin(source: "fuzz", uid: 1, gid: 1, pid: 1))
+        let stream = NDJSONStream(origin: Origin(source: "fuzz", uid: 1, gid: 1, pid: 1))
         for start in stride(from: 0, to: bytes.count, by: max(size, 1)) {
             let part = bytes.span.extracting(start..<min(start + size, bytes.count))
             require(
