@@ -60,8 +60,8 @@ import Testing
         var count = 0
         try eventually("the first commit is made at once, and the next ones are not") {
             count += 1
+            let until = SystemClock().now() + WriterTurn.pauses.lowerBound
             guard try commit(count - 1, journal, committers) else { return false }
-            let until = SystemClock().now() + (WriterTurn.pauses.lowerBound - .milliseconds(100))
             count += 1
             let isMine = try commit(count - 1, journal, committers)
             // Unless this thread was interrupted for so long that the pause was over.
@@ -76,16 +76,31 @@ import Testing
         var state = WriterTurn.Slowness()
         var now = Instant(nanoseconds: 0)
         var pauses: [Duration] = []
-        for _ in 0..<9 {
-            state.note(at: now)
+        for _ in 0..<12 {
+            state.note(at: now, took: WriterTurn.slow)
             pauses.append(state.pause)
             #expect(state.pausesUntil == now + state.pause)
             now = now + state.pause * 9
         }
-        #expect(pauses == [1, 2, 4, 8, 16, 32, 64, 64, 64].map { .seconds($0) })
+        let doubled = (0..<10).map { Duration.milliseconds(100) * (1 << $0) }
+        #expect(pauses == doubled + [.seconds(64), .seconds(64)])
         now = now + state.pause
-        state.note(at: now)
+        state.note(at: now, took: WriterTurn.slow)
         #expect(state.pause == WriterTurn.pauses.lowerBound)
+    }
+
+    @Test func `a disk that stalls takes a twentieth of the time at most`() {
+        var state = WriterTurn.Slowness()
+        var (now, stalled) = (Instant(nanoseconds: 0), Duration.zero)
+        let (stall, interval) = (Duration.milliseconds(500), Duration.milliseconds(1500))
+        for _ in 0..<1000 {
+            if now >= state.pausesUntil ?? now {
+                stalled += stall
+                state.note(at: now + stall, took: stall)
+            }
+            now = now + interval
+        }
+        #expect(stalled * 20 <= now - Instant(nanoseconds: 0))
     }
 
     @Test func `a large commit is left to the writer's thread`() throws {

@@ -9,7 +9,7 @@ final class SpareSegment: Sendable {
     static let name = "spare"
     /// Bytes to write and sync at a time: group commits share the disk, and wait behind a piece. A disk that takes long
     /// for each sync gets larger ones, so that it writes zeros at least so many bytes per second.
-    private static let pieces = 128 << 10...4 << 20
+    private static let pieces = 256 << 10...4 << 20
     private static let rate = 64 << 20
 
     private struct State { var ready = false }

@@ -8,8 +8,9 @@ final class WriterTurn: Sendable {
     static let largest = 64 << 10
     /// After a commit that took longer, the disk counts as slow: the next ones are left to the writer's thread.
     static let slow = Duration.milliseconds(5)
-    /// For how long. It doubles with each slow commit, unless the last one was ten such pauses ago.
-    static let pauses = Duration.seconds(1)...Duration.seconds(64)
+    /// For how long: 19 times as long as that commit took, and twice as long as the last such pause unless that was ten
+    /// pauses ago; within these bounds.
+    static let pauses = Duration.milliseconds(100)...Duration.seconds(64)
 
     /// When the disk was slow.
     struct Slowness {
@@ -18,9 +19,10 @@ final class WriterTurn: Sendable {
         private var last: Instant?
 
         /// A commit was slow.
-        mutating func note(at now: Instant) {
+        mutating func note(at now: Instant, took: Duration) {
             let isRepeated = last.map { now - $0 < pause * 10 } ?? false
-            pause = isRepeated ? min(pause * 2, pauses.upperBound) : pauses.lowerBound
+            let doubled = isRepeated ? pause * 2 : pauses.lowerBound
+            pause = min(max(doubled, min(took, pauses.upperBound) * 19), pauses.upperBound)
             pausesUntil = now + pause
             last = now
         }
@@ -65,7 +67,7 @@ final class WriterTurn: Sendable {
             guard count <= Self.largest, writer.canWriteAtOnce(count) else { return nil }
             let outcome = step(writer, onSpace)
             let now = clock.now()
-            if now - began > Self.slow { state.slowness.note(at: now) }
+            if now - began > Self.slow { state.slowness.note(at: now, took: now - began) }
             return outcome
         }
         return outcome ?? nil
