@@ -59,7 +59,28 @@ import Testing
         #expect((100...160).contains(bench.destination.offers.first?.events.count ?? 0))
     }
 
-    @Test func `events that become larger, or more, do not make a full batch wait for long`() {
+    /// Transforms may make several events of one position.
+    @Test(arguments: [(each: 1, positions: 90), (each: 10, positions: 9), (each: 100, positions: 0)])
+    func `how many positions make a batch full follows from those that it has`(each: Int, positions: Int) {
+        var builder = BatchBuilder(maximumEvents: 100, maximumBytes: 1 << 20, spare: 1)
+        #expect(builder.positionsUntilFull(at: 0) == nil)
+        let count = each == 1 ? 10 : 1
+        for position in 0..<UInt64(count) {
+            for _ in 0..<min(each, 99) {
+                let start = builder.batch.payload.count
+                builder.batch.payload.append(UInt8(ascii: "x"))
+                builder.batch.events.append(
+                    OutboundEvent(
+                        position: position, receivedAt: 0, kind: .track, payload: start..<start + 1,
+                        messageID: start..<start))
+            }
+            builder.count(Instant(nanoseconds: 0))
+        }
+        #expect(builder.positionsUntilFull(at: UInt64(count)) == positions)
+        #expect(builder.positionsUntilFull(at: .max) != nil)
+    }
+
+    @Test func `events that become larger do not make a full batch wait for long`() {
         let bench = Bench(DeliveryPolicy(batchEvents: 1000, batchBytes: 10_000, batchWait: .seconds(3600)))
         bench.turn()
         _ = commit(bench)

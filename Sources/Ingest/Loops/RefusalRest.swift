@@ -17,7 +17,8 @@ struct RefusalRest {
 
     /// - Returns: whether a rest begins.
     mutating func note(refusals: Duration, ofRound round: Duration, at now: Instant) -> Bool {
-        guard refusals + refusals > round else { return false }
+        // Multiplying a Duration is slow, and this comes after each round.
+        guard refusals > round - refusals else { return false }
         end = now + min(refusals * Self.factor, Self.longest)
         return true
     }

@@ -8,8 +8,8 @@ final class WriterTurn: Sendable {
     static let largest = 64 << 10
     /// After a commit that took longer, the disk counts as slow: the next ones are left to the writer's thread.
     static let slow = Duration.milliseconds(5)
-    /// For how long: 19 times as long as that commit took, and twice as long as the last such pause unless that was ten
-    /// pauses ago; within these bounds.
+    /// For how long, within these bounds: 19 times as long as that commit took, so that slow commits take a twentieth
+    /// of the time at most. If the last pause began less than ten pauses ago, at least twice as long as that one.
     static let pauses = Duration.milliseconds(100)...Duration.seconds(64)
 
     /// When the disk was slow.
