@@ -1,6 +1,7 @@
 import Control
 import Foundation
 import Platform
+import TestSupport
 import Testing
 
 /// The real penstockd of this build, with its own directory.
@@ -131,6 +132,9 @@ final class TestDaemon {
     }
 
     /// Sends the daemon a signal.
+    /// Stops each of its threads until SIGCONT.
+    func suspend() { SuspendedProcess.suspend(processIdentifier) }
+
     func signal(_ number: Int32) {
         kill(processIdentifier, number)
     }

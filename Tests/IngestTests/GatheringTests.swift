@@ -55,7 +55,7 @@ struct GatheringTests {
             goesOn.wait()
             return delay
         }
-        /// Whether a thread is held.
+        /// Whether a thread is held, or was.
         var isHolding: Bool { holding.load(ordering: .sequentiallyConsistent) }
 
         func append(
@@ -83,6 +83,26 @@ struct GatheringTests {
         var durableEnd: UInt64 { 0 }
         /// The number of events at the end of each commit.
         var commits: [Int] { ends.withLock { $0 } }
+    }
+
+    /// Stands still from the moment in which `recorder` holds a thread. A busy machine may interrupt the round that
+    /// follows for longer than a round may take.
+    private final class HeldClock: Clock {
+        private let recorder: CommitRecorder
+        private let heldSince = Mutex<Instant?>(nil)
+
+        init(_ recorder: CommitRecorder) { self.recorder = recorder }
+
+        func now() -> Instant {
+            let now = SystemClock().now()
+            guard recorder.isHolding else { return now }
+            return heldSince.withLock { since in
+                since = since ?? now
+                return since ?? now
+            }
+        }
+
+        func wallClock() -> Int64 { SystemClock().wallClock() }
     }
 
     private func listen(_ ingest: Ingest, at path: String, lineTimeout: Duration = .seconds(60)) throws {
@@ -139,7 +159,7 @@ struct GatheringTests {
         let path = "/tmp/penstock-gathering-\(getpid()).sock"
         defer { UnixListener.remove(path) }
         let appender = CommitRecorder(commitDelay: .milliseconds(1))
-        let ingest = try Ingest(threads: 1, appender: appender, clock: SystemClock())
+        let ingest = try Ingest(threads: 1, appender: appender, clock: HeldClock(appender))
         defer { ingest.stop() }
         defer { appender.goesOn.ring() }
         try listen(ingest, at: path)

@@ -1,5 +1,6 @@
 import Foundation
 import PluginTesting
+import TestSupport
 
 /// Debian's mosquitto for one test, at a free port of 127.0.0.1. It ends with this object. One thread starts and ends
 /// it.
@@ -54,6 +55,9 @@ final class MosquittoBroker: @unchecked Sendable {
         signal(SIGKILL)
         if process.processIdentifier > 0 { process.waitUntilExit() }
     }
+
+    /// Stops each of its threads until SIGCONT.
+    func suspend() { if process.isRunning { SuspendedProcess.suspend(process.processIdentifier) } }
 
     func signal(_ number: Int32) { if process.isRunning { _ = Glibc.kill(process.processIdentifier, number) } }
 

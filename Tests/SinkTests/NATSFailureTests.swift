@@ -92,12 +92,12 @@ import Testing
         try client.create("S", "e")
         let stage = try stage(servers, #""subject":"e","timeout":"300ms""#)
         try open(stage)
-        servers.send(SIGSTOP, to: 0)
+        servers.suspend(0)
         let batch = stage.offer([1, 2])
         #expect(pluginEventually { !stage.answers(batch).isEmpty })
         let reason = "no acknowledgement within 0.3 seconds"
         #expect(stage.outcomes(batch, count: 2) == [.retry(reason: reason), .retry(reason: reason)])
-        servers.send(SIGCONT, to: 0)
+        servers.resume(0)
         #expect(try SinkDriver(stage: stage).deliver(1..<3).delivered == [1, 2])
         #expect(try client.messages("S").map(\.position) == [1, 2])
     }
@@ -141,10 +141,10 @@ import Testing
         try client.create("S", "e")
         let stage = try stage(servers, #""subject":"e""#)
         try open(stage)
-        servers.send(SIGSTOP, to: 0)
+        servers.suspend(0)
         let batch = stage.offer([1, 2])
         stage.destination.close()
-        servers.send(SIGCONT, to: 0)
+        servers.resume(0)
         #expect(stage.answers(batch).count == 1)
         let outcomes = stage.outcomes(batch, count: 2) ?? []
         #expect(outcomes.count == 2 && !outcomes.contains(.delivered))

@@ -1,5 +1,6 @@
 import Foundation
 import PluginTesting
+import TestSupport
 
 /// One or three `nats-server` processes with JetStream, on free ports, in a directory of their own. They end with this
 /// object.
@@ -101,7 +102,12 @@ final class NATSServers {
         processes[index] = nil
     }
 
-    func send(_ signal: Int32, to index: Int) {
-        if let process = processes[index] { kill(process.processIdentifier, signal) }
+    /// Stops each thread of a server until `resume`.
+    func suspend(_ index: Int) {
+        if let process = processes[index] { SuspendedProcess.suspend(process.processIdentifier) }
+    }
+
+    func resume(_ index: Int) {
+        if let process = processes[index] { kill(process.processIdentifier, SIGCONT) }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import PluginTesting
+import TestSupport
 
 /// Debian's redis-server for one test, on a Unix socket in a directory of its own. It ends with this object. One thread
 /// starts and ends it.
@@ -58,6 +59,9 @@ final class RedisServer: @unchecked Sendable {
         let file = "\(directory.path)/appendonlydir/appendonly.aof.manifest"
         _ = try TestCompiler.run(["sh", "-c", "echo y | redis-check-aof --fix '\(file)'"])
     }
+
+    /// Stops each of its threads until SIGCONT.
+    func suspend() { if process.isRunning { SuspendedProcess.suspend(process.processIdentifier) } }
 
     func signal(_ number: Int32) { if process.isRunning { _ = Glibc.kill(process.processIdentifier, number) } }
 
