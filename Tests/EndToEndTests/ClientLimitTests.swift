@@ -92,7 +92,7 @@ import Testing
     @Test func `after a pause, clients that have closed their connections are served beyond the user's limit`() throws {
         let daemon = try daemon("max_connections_per_uid: 8")
         // While the daemon is stopped, the kernel accepts connections and bytes for it.
-        daemon.suspend()
+        try daemon.suspend()
         for number in 0..<16 { try EventClient(daemon, acknowledgements: false).send(event(number) + "\n") }
         daemon.signal(SIGCONT)
         try daemon.settle(accepted: 16)

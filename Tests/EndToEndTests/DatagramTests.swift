@@ -126,7 +126,7 @@ import Testing
     @Test func `while the daemon does not read, senders wait, and nothing is lost`() throws {
         let daemon = try daemon()
         try daemon.start()
-        daemon.suspend()
+        try daemon.suspend()
         let client = try DatagramSocket.connect(to: daemon.path("events.dgram"))
         var sent = 0
         while sent < 10_000, client.transmit(Array(event(sent).utf8).span) != .bytes(0) { sent += 1 }
@@ -139,7 +139,7 @@ import Testing
     @Test func `at a stop the daemon stores what is in its socket`() throws {
         let daemon = try daemon()
         try daemon.start()
-        daemon.suspend()
+        try daemon.suspend()
         let client = try DatagramSocket.connect(to: daemon.path("events.dgram"))
         var sent = 0
         while sent < 10, client.transmit(Array(event(sent).utf8).span) != .bytes(0) { sent += 1 }

@@ -64,7 +64,7 @@ import Testing
         try daemon.start()
         // Much more than the daemon and the socket buffer.
         try events(0..<400_000).write(toFile: daemon.path("input.ndjson"), atomically: true, encoding: .utf8)
-        daemon.suspend()
+        try daemon.suspend()
         let terminal = try TestTerminal(columns: 120)
         let input = daemon.path("input.ndjson")
         terminal.type(

@@ -28,7 +28,7 @@ import Testing
         let daemon = try TestDaemon(configuration: Self.toFile)
         try daemon.start()
         // While the daemon is stopped by SIGSTOP, the kernel accepts connections and bytes for it.
-        daemon.suspend()
+        try daemon.suspend()
         // If the kernel takes fewer connections at once, the test fails instead of hanging.
         let connected = Doorbell()
         let process = daemon.processIdentifier

@@ -131,10 +131,10 @@ final class TestDaemon {
         try ControlClient(socket: control).post("/reload", timeout: .seconds(60)).decode(ReloadReport.self)
     }
 
-    /// Sends the daemon a signal.
     /// Stops each of its threads until SIGCONT.
-    func suspend() { SuspendedProcess.suspend(processIdentifier) }
+    func suspend() throws { try SuspendedProcess.suspend(processIdentifier) }
 
+    /// Sends the daemon a signal.
     func signal(_ number: Int32) {
         kill(processIdentifier, number)
     }

@@ -180,7 +180,7 @@ import Testing
     @Test func `a broker that hangs is given up after the timeout`() throws {
         let broker = try MosquittoBroker()
         let stage = try open(broker, #","timeout":"3s""#)
-        broker.suspend()
+        try broker.suspend()
         let outcome = stage.outcomes(stage.offer([1]), count: 1)?.first
         #expect(
             reason(outcome)

@@ -92,7 +92,7 @@ import Testing
         try client.create("S", "e")
         let stage = try stage(servers, #""subject":"e","timeout":"300ms""#)
         try open(stage)
-        servers.suspend(0)
+        try servers.suspend(0)
         let batch = stage.offer([1, 2])
         #expect(pluginEventually { !stage.answers(batch).isEmpty })
         let reason = "no acknowledgement within 0.3 seconds"
@@ -141,7 +141,7 @@ import Testing
         try client.create("S", "e")
         let stage = try stage(servers, #""subject":"e""#)
         try open(stage)
-        servers.suspend(0)
+        try servers.suspend(0)
         let batch = stage.offer([1, 2])
         stage.destination.close()
         servers.resume(0)

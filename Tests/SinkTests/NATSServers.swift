@@ -103,8 +103,8 @@ final class NATSServers {
     }
 
     /// Stops each thread of a server until `resume`.
-    func suspend(_ index: Int) {
-        if let process = processes[index] { SuspendedProcess.suspend(process.processIdentifier) }
+    func suspend(_ index: Int) throws {
+        if let process = processes[index] { try SuspendedProcess.suspend(process.processIdentifier) }
     }
 
     func resume(_ index: Int) {

@@ -46,7 +46,7 @@ import Testing
         try test.client.publish(0..<100)
         let stage = try test.open()
         test.waitFor(100, stage)
-        test.servers.suspend(0)
+        try test.servers.suspend(0)
         #expect(pluginEventually { stage.problem != nil })
         test.servers.resume(0)
         try test.client.publish(100..<200)

@@ -87,7 +87,7 @@ import Testing
         let stage = try test.open(#","timeout":"1s""#)
         let client = try PostgresClient(test.dsn)
         let backends = try PostgresServer.backends(client)
-        for backend in backends { SuspendedProcess.suspend(backend) }
+        for backend in backends { try SuspendedProcess.suspend(backend) }
         defer { for backend in backends { kill(backend, SIGCONT) } }
         #expect(
             stage.outcomes(stage.offer([1]), count: 1) == [

@@ -111,7 +111,7 @@ import Testing
     @Test(arguments: 0..<5) func `a transaction whose reply does not come is not executed twice`(round: Int) throws {
         let stage = try open(#","timeout":"2s""#)
         #expect(deliver([1, 2], to: stage))
-        server.suspend()
+        try server.suspend()
         #expect(reason(stage, [3, 4])?.contains("did not answer within settings.timeout") == true)
         // Further attempts reach the server's socket, too.
         for _ in 0..<round { #expect(reason(stage, [3, 4]) != nil) }

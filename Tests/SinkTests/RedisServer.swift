@@ -61,7 +61,7 @@ final class RedisServer: @unchecked Sendable {
     }
 
     /// Stops each of its threads until SIGCONT.
-    func suspend() { if process.isRunning { SuspendedProcess.suspend(process.processIdentifier) } }
+    func suspend() throws { if process.isRunning { try SuspendedProcess.suspend(process.processIdentifier) } }
 
     func signal(_ number: Int32) { if process.isRunning { _ = Glibc.kill(process.processIdentifier, number) } }
 

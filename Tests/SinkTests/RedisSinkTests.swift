@@ -164,7 +164,7 @@ import Testing
 
     @Test func `a server that hangs is given up after the timeout`() throws {
         let stage = try open(#","timeout":"2s""#)
-        server.suspend()
+        try server.suspend()
         #expect(
             reason(stage) == "redis at \(server.socket): the server did not answer within settings.timeout")
         server.signal(SIGCONT)

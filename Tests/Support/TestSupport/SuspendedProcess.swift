@@ -5,16 +5,17 @@ import Platform
 package enum SuspendedProcess {
     /// Sends SIGSTOP and waits until each thread of the process stands still: `kill` returns earlier, and until then a
     /// thread on another processor may still answer what the test sends. SIGCONT lets the process continue.
-    /// - Returns: false: its threads did not stop within a minute, or there is no such process.
-    @discardableResult
-    package static func suspend(_ process: Int32) -> Bool {
-        guard kill(process, SIGSTOP) == 0 else { return false }
+    package static func suspend(_ process: Int32) throws {
+        guard kill(process, SIGSTOP) == 0 else { throw SystemError("kill") }
         let end = SystemClock().now() + .seconds(60)
-        while SystemClock().now() < end {
-            if hasStopped(process) { return true }
+        while !hasStopped(process) {
+            if SystemClock().now() > end { throw Failed(description: "the process \(process) does not stop") }
             usleep(1000)
         }
-        return false
+    }
+
+    private struct Failed: Error, CustomStringConvertible {
+        var description: String
     }
 
     /// Whether each thread's state is T, "stopped by a signal" (proc_pid_status(5)).
