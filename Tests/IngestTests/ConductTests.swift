@@ -39,4 +39,38 @@ import Testing
         conduct.note(turn(accepted: 1, refused: 2, bytes: 10), hasMore: false)
         #expect(conduct.standing == .other)
     }
+
+    @Test func `only a connection that goes on sending much leaves`() {
+        var conduct = Conduct()
+        func note(_ count: Int, bytes: Int) {
+            for _ in 0..<count { conduct.note(turn(accepted: 1, bytes: bytes), hasMore: false) }
+        }
+        note(Conduct.heavyTurnsToLeave - 1, bytes: Conduct.lightTurn + 1)
+        #expect(!conduct.sendsMuch)
+        // Light turns make up for two of them.
+        note(Conduct.lightTurnsPerHeavy * 2, bytes: 600)
+        note(2, bytes: Conduct.lightTurn + 1)
+        #expect(!conduct.sendsMuch)
+        note(1, bytes: Conduct.lightTurn + 1)
+        #expect(conduct.sendsMuch)
+        note(100, bytes: Conduct.lightTurn + 1)
+        note(Conduct.lightTurnsToReturn, bytes: 600)
+        #expect(conduct.lightTurns == Conduct.lightTurnsToReturn)
+        note(Conduct.heavyTurnsToLeave - 1, bytes: Conduct.lightTurn + 1)
+        #expect(!conduct.sendsMuch, "it has returned with nothing against it")
+        for _ in 0..<100 {
+            note(Conduct.lightTurnsPerHeavy - 1, bytes: 600)
+            note(1, bytes: Conduct.lightTurn + 1)
+            note(1, bytes: 600)
+        }
+        #expect(!conduct.sendsMuch, "it sends much only now and then")
+    }
+
+    @Test func `a connection that is turned away sends much until it may return`() {
+        var conduct = Conduct()
+        conduct.isTurnedAway()
+        #expect(conduct.sendsMuch && conduct.lightTurns == 0)
+        for _ in 0..<Conduct.lightTurnsToReturn { conduct.note(turn(accepted: 1, bytes: 600), hasMore: false) }
+        #expect(!conduct.sendsMuch)
+    }
 }

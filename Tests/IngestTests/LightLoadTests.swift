@@ -1,6 +1,7 @@
 import Events
 import Glibc
 import Platform
+import Synchronization
 import Testing
 
 @testable import Ingest
@@ -9,11 +10,15 @@ struct LightLoadTests {
     /// A journal that records its events, which are durable at once.
     private final class InstantRecorder: EventAppender {
         private let recorder = RecordingAppender()
+        private let lastThread = Atomic<UInt>(0)
+        /// The thread that has appended last.
+        var thread: UInt { lastThread.load(ordering: .sequentiallyConsistent) }
 
         func append(
             _ bytes: Span<UInt8>, events: borrowing Span<ScannedEvent>, from origin: Origin, lane: LanePosition?
         ) -> AppendOutcome {
-            recorder.append(bytes, events: copy events, from: origin, lane: lane)
+            lastThread.store(pthread_self(), ordering: .sequentiallyConsistent)
+            return recorder.append(bytes, events: copy events, from: origin, lane: lane)
         }
 
         var durableEnd: UInt64 { UInt64(recorder.events.count) }
@@ -118,13 +123,24 @@ struct LightLoadTests {
         }
         let control = Array("{\"penstock\":{\"acks\":true}}\n".utf8)
         #expect(try client.write(control.span) == control.count)
+        try send(1)
+        try readAnswers()
+        let light = appender.thread
         for _ in 0..<3 {
-            try send(3000)
-            try readAnswers()
-            for _ in 0..<Conduct.lightTurnsToReturn + 10 {
+            var rest = 100
+            while appender.thread == light, rest > 0 {
+                try send(3000)
+                try readAnswers()
+                rest -= 1
+            }
+            #expect(appender.thread != light, "it sends much")
+            rest = 100 * Conduct.lightTurnsToReturn
+            while appender.thread != light, rest > 0 {
                 try send(1)
                 try readAnswers()
+                rest -= 1
             }
+            #expect(appender.thread == light, "it sends little")
         }
         #expect(appender.events == (1...sent).map { #"{"type":"track","event":"\#($0)","userId":"u"}"# })
         #expect(statistics.snapshot().connections == 1)

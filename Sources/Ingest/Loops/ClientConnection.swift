@@ -167,6 +167,7 @@ final class ClientConnection {
             }
             flush()
             conduct.note(turn, hasMore: taken < pending.count || stream.hasDeferred)
+            if stream.hasDeferred { conduct.isTurnedAway() }
             if stream.isSlowedDown, let limiter = listener.limiter {
                 limiter.spend(limiter.key(user: user, connection: id), events: turn.events, at: now)
             }

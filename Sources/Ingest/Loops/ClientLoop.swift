@@ -242,7 +242,7 @@ final class ClientLoop: @unchecked Sendable {
     /// Whether a connection belongs to a loop of the other kind.
     private func isMisplaced(_ connection: ClientConnection, took turn: Duration, at now: Instant) -> Bool {
         guard isLight else { return connection.conduct.lightTurns >= Conduct.lightTurnsToReturn }
-        return !load.note(turn, of: connection.user, at: now) || connection.conduct.lightTurns == 0
+        return !load.note(turn, of: connection.user, at: now) || connection.conduct.sendsMuch
     }
 
     /// The loop that a connection may move to; nil: none. Before the daemon's end, the others may have ended already,

@@ -14,7 +14,7 @@ struct LightLoad {
     /// processor, and its clients are not to blame.
     static let longestTurn = TurnBudget.time
     /// How long the new clients of a user that has used too much go to the other threads at once. What they send first
-    /// may be much, too, and each has a turn before it is known.
+    /// may be much, too, and each has some turns before it is known.
     static let exclusion = Duration.seconds(1)
 
     private var excluded: [ClientUser: Instant] = [:]
