@@ -114,15 +114,21 @@ int clinux_status(int file, const char *path, struct clinux_status *status) {
     struct statx found;
     const char *name = path != NULL ? path : "";
     if (statx(path != NULL ? AT_FDCWD : file, name, path != NULL ? 0 : AT_EMPTY_PATH,
-              STATX_TYPE | STATX_SIZE | STATX_MTIME | STATX_INO | STATX_BTIME, &found) != 0)
+              STATX_TYPE | STATX_SIZE | STATX_INO | STATX_BTIME, &found) != 0)
         return -1;
     status->size = (int64_t)found.stx_size;
-    status->modified = nanoseconds(found.stx_mtime);
     status->is_directory = S_ISDIR(found.stx_mode);
     status->device = makedev(found.stx_dev_major, found.stx_dev_minor);
     status->inode = found.stx_ino;
     /* Not every filesystem records the creation time. */
     status->born = (found.stx_mask & STATX_BTIME) != 0 ? nanoseconds(found.stx_btime) : 0;
+    return 0;
+}
+
+int clinux_modified(const char *path, int64_t *time) {
+    struct statx found;
+    if (statx(AT_FDCWD, path, 0, STATX_MTIME, &found) != 0) return -1;
+    *time = nanoseconds(found.stx_mtime);
     return 0;
 }
 

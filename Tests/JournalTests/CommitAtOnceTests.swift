@@ -60,7 +60,7 @@ import Testing
         var count = 0
         try eventually("the first commit is made at once, and the next ones are not") {
             count += 1
-            let until = SystemClock().now() + WriterTurn.pauses.lowerBound
+            let until = SystemClock().now() + WriterTurn.pause(after: disk.syncTime)
             guard try commit(count - 1, journal, committers) else { return false }
             count += 1
             let isMine = try commit(count - 1, journal, committers)
@@ -72,35 +72,14 @@ import Testing
         journal.stop()
     }
 
-    @Test func `a disk that is slow again and again is asked ever more rarely`() {
-        var state = WriterTurn.Slowness()
-        var now = Instant(nanoseconds: 0)
-        var pauses: [Duration] = []
-        for _ in 0..<12 {
-            state.note(at: now, took: WriterTurn.slow)
-            pauses.append(state.pause)
-            #expect(state.pausesUntil == now + state.pause)
-            now = now + state.pause * 9
+    @Test func `after a slow commit, the disk counts as slow for 19 times as long, up to 64 seconds`() {
+        for milliseconds in [20, 21, 100, 3000] {
+            let commit = Duration.milliseconds(milliseconds)
+            #expect(WriterTurn.pause(after: commit) == commit * 19)
         }
-        let doubled = (0..<10).map { Duration.milliseconds(100) * (1 << $0) }
-        #expect(pauses == doubled + [.seconds(64), .seconds(64)])
-        now = now + state.pause
-        state.note(at: now, took: WriterTurn.slow)
-        #expect(state.pause == WriterTurn.pauses.lowerBound)
-    }
-
-    @Test func `a disk that stalls takes a twentieth of the time at most`() {
-        var state = WriterTurn.Slowness()
-        var (now, stalled) = (Instant(nanoseconds: 0), Duration.zero)
-        let (stall, interval) = (Duration.milliseconds(500), Duration.milliseconds(1500))
-        for _ in 0..<1000 {
-            if now >= state.pausesUntil ?? now {
-                stalled += stall
-                state.note(at: now + stall, took: stall)
-            }
-            now = now + interval
+        for commit in [Duration.seconds(4), .seconds(1 << 40), .nanoseconds(Int64.max)] {
+            #expect(WriterTurn.pause(after: commit) == .seconds(64))
         }
-        #expect(stalled * 20 <= now - Instant(nanoseconds: 0))
     }
 
     @Test func `a large commit is left to the writer's thread`() throws {

@@ -159,11 +159,13 @@ final class MemoryDisk: Disk {
 
     func status(_ path: String) throws(SystemError) -> DiskStatus? {
         let (inode, isDirectory) = state.withLock { ($0.names[path], $0.directories.contains(path)) }
-        if isDirectory { return DiskStatus(size: 0, isDirectory: true, modifiedAt: 0) }
+        if isDirectory { return DiskStatus(size: 0, isDirectory: true) }
         return inode.map {
-            DiskStatus(size: $0.contents.withLock { $0.current.count }, isDirectory: false, modifiedAt: 0)
+            DiskStatus(size: $0.contents.withLock { $0.current.count }, isDirectory: false)
         }
     }
+
+    func modificationTime(_ path: String) throws(SystemError) -> Int64? { nil }
 
     func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
         _ = state.withLock { $0.directories.insert(path) }

@@ -190,11 +190,13 @@ final class SimulatedDisk: Disk, @unchecked Sendable {
         try faults.check(.statusError, "stat", path)
         guard let (directory, name) = try? place(path, "stat") else { return nil }
         switch directory[name] {
-        case .file(let inode): return DiskStatus(size: inode.current.count, isDirectory: false, modifiedAt: 0)
-        case .directory: return DiskStatus(size: 0, isDirectory: true, modifiedAt: 0)
+        case .file(let inode): return DiskStatus(size: inode.current.count, isDirectory: false)
+        case .directory: return DiskStatus(size: 0, isDirectory: true)
         case nil: return nil
         }
     }
+
+    func modificationTime(_ path: String) throws(SystemError) -> Int64? { nil }
 
     func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
         try call("mkdir", path)

@@ -47,14 +47,21 @@ int clinux_write_out(int file, off_t offset, off_t count);
 
 struct clinux_status {
     int64_t size;
-    /* Nanoseconds since 1970-01-01 UTC. born is 0 if the filesystem does not record it. */
-    int64_t modified, born;
+    /* Nanoseconds since 1970-01-01 UTC; 0 if the filesystem does not record it. */
+    int64_t born;
     uint64_t device, inode;
     int is_directory;
 };
 
-/* statx(2) of path or, if path is NULL, of the open file. */
+/* statx(2) of path or, if path is NULL, of the open file. It asks for no time of change. Linux 6.13 and newer give a
+ * file's first change after such a question a time of its own within the clock's tick, and no later change on the
+ * machine may precede it. So a question before each write to one file made each write to the journal change that file's
+ * time, too, and an ext4 without a journal wrote its inode with each commit. */
 int clinux_status(int file, const char *path, struct clinux_status *status);
+
+/* The time of the file's last change, in nanoseconds since 1970-01-01 UTC. Not for a file that is written often: see
+ * clinux_status. Returns 0; -1: failure. */
+int clinux_modified(const char *path, int64_t *time);
 
 /* Extended attributes (xattr(7)) of the open file. Reading returns the value's length; -1: there is none of at most size
  * bytes. Setting returns 0; 1 if the filesystem or the file's permissions do not allow it, or it has no room for it; -1

@@ -66,7 +66,7 @@ extension FileDestination {
             (length, window) = (file.length, file.window)
         } else {
             guard let status = try disk.status(share.path), !status.isDirectory else { return false }
-            (length, window) = (status.size, self.window(of: status, at: share.window))
+            (length, window) = (status.size, try self.window(of: share))
             if try !beginsWithHeader(share.path, length) { return true }
         }
         guard length > 0 else { return false }
@@ -74,8 +74,9 @@ extension FileDestination {
     }
 
     /// The window of a file of which only the last write time is known.
-    private func window(of status: DiskStatus, at window: Int64) -> Int64 {
-        min(window, division.window(status.modifiedAt))
+    private func window(of share: FileShare) throws -> Int64 {
+        guard options.rotateEvery != nil, let time = try disk.modificationTime(share.path) else { return share.window }
+        return min(share.window, division.window(time))
     }
 
     /// A file with other columns, or begun by another program, must not get our rows.
@@ -121,7 +122,7 @@ extension FileDestination {
             directories.insert(directory)
             let file = try disk.open(share.path, .createOrReadWrite)
             let length = try file.size()
-            let window = if let status, length > 0 { self.window(of: status, at: share.window) } else { share.window }
+            let window = length > 0 ? try self.window(of: share) : share.window
             opened.append(
                 try OpenFile(
                     file, path: share.path, identity: try file.identity(), length: length, window: window,

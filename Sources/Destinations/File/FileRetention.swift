@@ -82,9 +82,10 @@ final class FileRetention {
             }
             // Rotated files are complete, whatever their time.
             guard pattern.matchesRotated(bytes) || isPlain && template.showsTime && !isOfNow, !live.contains(path),
-                let status = try disk.status(path), !status.isDirectory
+                let status = try disk.status(path), !status.isDirectory,
+                let modifiedAt = try disk.modificationTime(path)
             else { continue }
-            candidates.append(Candidate(path: path, size: status.size, modifiedAt: status.modifiedAt))
+            candidates.append(Candidate(path: path, size: status.size, modifiedAt: modifiedAt))
         }
     }
 

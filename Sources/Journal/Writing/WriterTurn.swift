@@ -6,32 +6,20 @@ import Synchronization
 final class WriterTurn: Sendable {
     /// Larger commits are left to the writer's thread, so that clients are served meanwhile.
     static let largest = 64 << 10
-    /// After a commit that took longer, the disk counts as slow: the next ones are left to the writer's thread.
-    static let slow = Duration.milliseconds(5)
-    /// For how long, within these bounds: 19 times as long as that commit took, so that slow commits take a twentieth
-    /// of the time at most. If the last pause began less than ten pauses ago, at least twice as long as that one.
-    static let pauses = Duration.milliseconds(100)...Duration.seconds(64)
+    /// After a commit that took longer, the disk counts as slow: the next ones are left to the writer's thread. Events
+    /// that come during a commit are stored by the next one in any case, so they hardly wait longer. All else that the
+    /// calling thread does may wait for so long.
+    static let slow = Duration.milliseconds(20)
+    static let longestPause = Duration.seconds(64)
 
-    /// When the disk was slow.
-    struct Slowness {
-        private(set) var pause = Duration.zero
-        private(set) var pausesUntil: Instant?
-        private var last: Instant?
-
-        /// A commit was slow.
-        mutating func note(at now: Instant, took: Duration) {
-            let isRepeated = last.map { now - $0 < pause * 10 } ?? false
-            let doubled = isRepeated ? pause * 2 : pauses.lowerBound
-            pause = min(max(doubled, min(took, pauses.upperBound) * 19), pauses.upperBound)
-            pausesUntil = now + pause
-            last = now
-        }
-    }
+    /// For how long the disk counts as slow after such a commit: up to `longestPause`, so long that slow commits take a
+    /// twentieth of the time at most.
+    static func pause(after commit: Duration) -> Duration { min(min(commit, longestPause) * 19, longestPause) }
 
     private struct State {
         /// Nil before the start and after the end.
         var called: (writer: JournalWriter, onSpace: @Sendable () -> Void)?
-        var slowness = Slowness()
+        var pausesUntil: Instant?
     }
 
     private let state = Mutex(State())
@@ -60,14 +48,12 @@ final class WriterTurn: Sendable {
     ) -> JournalWriter.Outcome? {
         let outcome = state.withLockIfAvailable { state -> JournalWriter.Outcome? in
             let began = clock.now()
-            guard let (writer, onSpace) = state.called, began >= state.slowness.pausesUntil ?? began else {
-                return nil
-            }
+            guard let (writer, onSpace) = state.called, began >= state.pausesUntil ?? began else { return nil }
             let count = count()
             guard count <= Self.largest, writer.canWriteAtOnce(count) else { return nil }
             let outcome = step(writer, onSpace)
             let now = clock.now()
-            if now - began > Self.slow { state.slowness.note(at: now, took: now - began) }
+            if now - began > Self.slow { state.pausesUntil = now + Self.pause(after: now - began) }
             return outcome
         }
         return outcome ?? nil

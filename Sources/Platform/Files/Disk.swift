@@ -9,6 +9,9 @@ package protocol Disk: Sendable {
     func list(_ directory: String) throws(SystemError) -> [String]
     /// nil: the path does not exist.
     func status(_ path: String) throws(SystemError) -> DiskStatus?
+    /// When the file was last changed, in nanoseconds since 1970-01-01 UTC; nil: the path does not exist, or the disk
+    /// does not record it. Asking for it can make the next writes more expensive, so not before each of them.
+    func modificationTime(_ path: String) throws(SystemError) -> Int64?
     /// Creates the directory and any missing parents.
     func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError)
     /// Atomic; replaces an existing file. Durable only after both directories have been synced.
@@ -43,15 +46,12 @@ package enum DiskOpenMode: Sendable {
 package struct DiskStatus: Sendable, Equatable {
     package var size: Int
     package var isDirectory: Bool
-    /// Nanoseconds since 1970-01-01 UTC.
-    package var modifiedAt: Int64
     /// nil: the disk does not provide it.
     package var identity: FileIdentity?
 
-    package init(size: Int, isDirectory: Bool, modifiedAt: Int64, identity: FileIdentity? = nil) {
+    package init(size: Int, isDirectory: Bool, identity: FileIdentity? = nil) {
         self.size = size
         self.isDirectory = isDirectory
-        self.modifiedAt = modifiedAt
         self.identity = identity
     }
 }

@@ -46,8 +46,16 @@ package struct SystemDisk: Disk {
             throw SystemError("statx", path)
         }
         return DiskStatus(
-            size: Int(status.size), isDirectory: status.is_directory != 0, modifiedAt: status.modified,
-            identity: FileIdentity(status))
+            size: Int(status.size), isDirectory: status.is_directory != 0, identity: FileIdentity(status))
+    }
+
+    package func modificationTime(_ path: String) throws(SystemError) -> Int64? {
+        var time: Int64 = 0
+        guard unsafe clinux_modified(path, &time) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw SystemError("statx", path)
+        }
+        return time
     }
 
     /// Whether this process may create files in a directory (access(2)).
@@ -150,15 +158,15 @@ private final class SystemFile: DiskFile {
     var blockSize: Int { access == .direct ? AlignedMemory.alignment : 1 }
 
     func size() throws(SystemError) -> Int {
-        var status = Glibc.stat()
-        if unsafe fstat(descriptor.raw, &status) != 0 { throw SystemError("fstat", path) }
-        return Int(status.st_size)
+        Int(try status().size)
     }
 
-    func identity() throws(SystemError) -> FileIdentity? {
+    func identity() throws(SystemError) -> FileIdentity? { FileIdentity(try status()) }
+
+    private func status() throws(SystemError) -> clinux_status {
         var status = clinux_status()
         if unsafe clinux_status(descriptor.raw, nil, &status) != 0 { throw SystemError("statx", path) }
-        return FileIdentity(status)
+        return status
     }
 
     func read(_ count: Int, at offset: Int, appendingTo bytes: inout [UInt8]) throws(SystemError) -> Int {

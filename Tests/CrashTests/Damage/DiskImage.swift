@@ -52,9 +52,11 @@ package final class DiskImage: Disk {
 
     package func status(_ path: String) throws(SystemError) -> DiskStatus? {
         entries.withLock { $0[path] }.map {
-            DiskStatus(size: $0.bytes.count, isDirectory: $0.isDirectory, modifiedAt: 0)
+            DiskStatus(size: $0.bytes.count, isDirectory: $0.isDirectory)
         }
     }
+
+    package func modificationTime(_ path: String) throws(SystemError) -> Int64? { nil }
 
     package func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
         entries.withLock { entries in

@@ -75,6 +75,7 @@ final class FaultyDisk: Disk {
     }
     func list(_ directory: String) throws(SystemError) -> [String] { try disk.list(directory) }
     func status(_ path: String) throws(SystemError) -> DiskStatus? { try disk.status(path) }
+    func modificationTime(_ path: String) throws(SystemError) -> Int64? { try disk.modificationTime(path) }
     func makeDirectory(_ path: String, permissions: UInt32) throws(SystemError) {
         try step()
         try disk.makeDirectory(path, permissions: permissions)
