@@ -1,4 +1,3 @@
-import Glibc
 import Platform
 import Synchronization
 import Telemetry
@@ -22,7 +21,6 @@ import Testing
         }
         func write(_ bytes: Span<UInt8>, at offset: Int) throws(SystemError) {
             disk.note(write: bytes.count)
-            if let code = disk.writeError.withLock({ $0 }) { throw SystemError("pwrite", path, code: code) }
             try file.write(bytes, at: offset)
         }
         func sync() throws(SystemError) {
@@ -41,7 +39,6 @@ import Testing
     private final class WatchedDisk: Disk {
         let memory = MemoryDisk()
         let writes = Mutex<[Int]>([])
-        let writeError = Mutex<Int32?>(nil)
         let allocations = Atomic(0)
         let cannotAllocate: Bool
         private let onWrite: @Sendable (Int) -> Void
@@ -143,37 +140,5 @@ import Testing
         #expect(disk.allocations.load(ordering: .relaxed) == 1)
         expectWhole(disk)
         #expect(try spare.take(as: 0, into: segments) != nil)
-    }
-
-    @Test func `only segments that fill fast are followed by one that is not filled`() throws {
-        let clock = ManualClock()
-        let disk = WatchedDisk()
-        let spare = try makeSpare(disk, clock)
-        let segments = SegmentList([])
-        var filled: [Bool] = []
-        // Each is taken so many milliseconds after it is ready. The first ones find clients that wait.
-        for (position, wait) in [0, 1999, 2000, 1999, 0, 2000].enumerated() {
-            try spare.prepare()
-            filled.append(disk.writes.withLock { $0.count } > 0)
-            disk.writes.withLock { $0 = [] }
-            clock.advance(.milliseconds(wait))
-            #expect(try spare.take(as: UInt64(position), into: segments) != nil)
-        }
-        #expect(filled == [true, true, false, true, false, false])
-    }
-
-    @Test func `after a failure, no zeros are written that may be in vain again`() throws {
-        let disk = WatchedDisk()
-        let spare = try makeSpare(disk)
-        disk.writeError.withLock { $0 = EDQUOT }
-        #expect(throws: SystemError.self) { try spare.prepare() }
-        #expect(!spare.isReady && disk.writes.withLock { $0.count } == 1)
-        try spare.prepare()
-        #expect(spare.isReady && disk.writes.withLock { $0.count } == 1)
-        #expect(disk.allocations.load(ordering: .relaxed) == 1)
-        disk.writeError.withLock { $0 = nil }
-        #expect(try spare.take(as: 0, into: SegmentList([])) != nil)
-        try spare.prepare()
-        #expect(disk.writes.withLock { $0.count } > 1)
     }
 }

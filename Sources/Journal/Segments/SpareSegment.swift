@@ -12,24 +12,15 @@ final class SpareSegment: Sendable {
     private static let pieces = 256 << 10...4 << 20
     private static let rate = 64 << 20
 
-    private struct State {
-        var ready = false
-        var takenAt: Instant?
-        /// Whether the segment before the current one was full within `urgency`.
-        var fillsFast = false
-        /// The last attempt to make a spare has failed. The next one writes nothing that may be in vain again, such as
-        /// zeros beyond a quota.
-        var hasFailed = false
-    }
+    private struct State { var ready = false }
 
     private let context: JournalContext
     private let quarantine: Quarantine
     private let state = Mutex(State())
-    /// Locked while a spare is made, by the keeper or, at the end, by the writer.
-    private let making = Mutex(())
+    /// Locked while a spare is made, by the keeper or, at the end, by the writer. Holds the time of the last attempt.
+    private let making = Mutex<Instant?>(nil)
     /// If segments fill faster than this, the spare is not filled with zeros: the disk has more important writes, and
-    /// commits are then so large that the extra cost of each matters little. How soon the first one is taken tells
-    /// nothing: a daemon that is started again finds clients that wait.
+    /// commits are then so large that the extra cost of each matters little.
     private static let urgency = Duration.seconds(2)
     /// The writer has asked for a spare in vain, or the journal is to stop.
     private let isAwaited = Atomic(false)
@@ -46,12 +37,16 @@ final class SpareSegment: Sendable {
 
     /// Makes a spare unless one is ready.
     func prepare() throws(SystemError) {
-        try making.withLock { (_) throws(SystemError) in
-            if !isReady { try make() }
+        try making.withLock { (last) throws(SystemError) in
+            guard !isReady else { return }
+            let now = context.clock.now()
+            let isUrgent = last.map { now - $0 < Self.urgency } ?? false
+            last = now
+            try make(isUrgent)
         }
     }
 
-    private func make() throws(SystemError) {
+    private func make(_ isUrgent: Bool) throws(SystemError) {
         let size = context.options.segmentSize
         let path = context.path(Self.name)
         if let status = try context.disk.status(path) {
@@ -75,14 +70,12 @@ final class SpareSegment: Sendable {
         let file = try context.disk.openDirect(temporary, .createOrReadWrite)
         do throws(SystemError) {
             try file.truncate(to: 0)
-            let isUrgent = state.withLock { $0.fillsFast || $0.hasFailed }
             let filled = isUrgent ? 0 : try fill(file, 0..<size, whileAwaited: false)
             if filled < size, try !reserve(file, size) { _ = try fill(file, filled..<size, whileAwaited: true) }
             try publish(temporary, as: path)
         } catch {
             // A partial file would use the space that is lacking.
             try? context.disk.remove(temporary)
-            state.withLock { $0.hasFailed = true }
             throw error
         }
     }
@@ -136,7 +129,7 @@ final class SpareSegment: Sendable {
     /// and then the file has two names.
     private func settleName() throws(SystemError) {
         try context.syncDirectory(context.directory, .spareDirectorySync)
-        state.withLock { ($0.ready, $0.hasFailed) = (true, false) }
+        state.withLock { $0.ready = true }
     }
 
     /// Renames the spare to a segment, durably, and adds it to the list.
@@ -159,11 +152,6 @@ final class SpareSegment: Sendable {
             firstPosition: position, path: path, fileSize: context.options.segmentSize, readable: 0, end: position,
             sealed: false)
         segments.append(segment)
-        let now = context.clock.now()
-        state.withLock { state in
-            state.fillsFast = state.takenAt.map { now - $0 < Self.urgency } ?? false
-            state.takenAt = now
-        }
         return (segment, file)
     }
 }
