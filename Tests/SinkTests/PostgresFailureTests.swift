@@ -87,8 +87,8 @@ import Testing
         let stage = try test.open(#","timeout":"1s""#)
         let client = try PostgresClient(test.dsn)
         let backends = try PostgresServer.backends(client)
-        for backend in backends { try SuspendedProcess.suspend(backend) }
         defer { for backend in backends { kill(backend, SIGCONT) } }
+        for backend in backends { try SuspendedProcess.suspend(backend) }
         #expect(
             stage.outcomes(stage.offer([1]), count: 1) == [
                 .retry(reason: "PostgreSQL: the server did not answer in time")
