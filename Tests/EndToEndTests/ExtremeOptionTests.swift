@@ -18,6 +18,9 @@ import Testing
         "config", "control", "socket", "directory", "junit", "output", "where", "language",
     ]
 
+    /// The commands that send one event take their options from one declaration. `track` stands for all of them.
+    private static let likeTrack: Set<String> = ["identify", "page", "screen", "group", "alias"]
+
     private static func options() throws -> [Option] {
         let help = try Program.penstock(["--experimental-dump-help"])
         let root = try #require(jsonObject(help.output)?["command"] as? [String: Any])
@@ -34,7 +37,8 @@ import Testing
                     Option(command: path, arguments: arguments, name: name.count == 1 ? "-\(name)" : "--\(name)"))
             }
             for sub in command["subcommands"] as? [[String: Any]] ?? [] {
-                if let name = sub["commandName"] as? String, name != "help" { walk(sub, path + [name]) }
+                guard let name = sub["commandName"] as? String, name != "help" else { continue }
+                if !(path.isEmpty && likeTrack.contains(name)) { walk(sub, path + [name]) }
             }
         }
         walk(root, [])
