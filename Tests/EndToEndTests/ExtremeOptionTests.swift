@@ -18,8 +18,8 @@ import Testing
         "config", "control", "socket", "directory", "junit", "output", "where", "language",
     ]
 
-    /// The commands that send one event take their options from one declaration. `track` stands for all of them.
-    private static let likeTrack: Set<String> = ["identify", "page", "screen", "group", "alias"]
+    /// They take their options from one declaration with `track`, which stands for them.
+    private static let likeTrack = ["identify", "page", "screen", "group", "alias"]
 
     private static func options() throws -> [Option] {
         let help = try Program.penstock(["--experimental-dump-help"])
@@ -37,8 +37,7 @@ import Testing
                     Option(command: path, arguments: arguments, name: name.count == 1 ? "-\(name)" : "--\(name)"))
             }
             for sub in command["subcommands"] as? [[String: Any]] ?? [] {
-                guard let name = sub["commandName"] as? String, name != "help" else { continue }
-                if !(path.isEmpty && likeTrack.contains(name)) { walk(sub, path + [name]) }
+                if let name = sub["commandName"] as? String, name != "help" { walk(sub, path + [name]) }
             }
         }
         walk(root, [])
@@ -67,7 +66,9 @@ import Testing
             names.isSuperset(of: [
                 "replay --from", "replay --until", "replay --rate", "journal dump --limit", "explain --from-journal",
             ]), "\(names.sorted())")
-        for option in options {
+        func own(_ command: String) -> [String] { options.filter { $0.command == [command] }.map(\.name) }
+        for command in Self.likeTrack { #expect(own(command) == own("track") && !own(command).isEmpty) }
+        for option in options where !Self.likeTrack.contains(option.command[0]) {
             for value in Self.values {
                 var arguments = option.command + option.arguments + [option.name, value]
                 switch option.command[0] {
