@@ -82,12 +82,14 @@ import Testing
         #expect(throws: SocketActivationError.wrongKind(name: "apps")) { try SocketActivation(owning: [("apps", tcp)]) }
     }
 
-    // This test runs in a separate process because it changes the environment and uses descriptor 3,
-    // which is where systemd passes the first socket.
+    // This test runs in a separate process because it changes the environment. systemd passes the first socket as
+    // descriptor 3. There, another thread of this process waits for events of libdispatch and traps when they end, so
+    // this thread gets its own table of descriptors first.
     @Test func `a socket that systemd passes is taken once, with its name`() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
             let listener = try UnixListener.listen(at: directory.file("s"), mode: 0o600)
+            try #require(unshareDescriptors())
             let before = fcntl(3, F_DUPFD_CLOEXEC, 10)
             try #require(dup2(listener.raw, 3) == 3)
             for (name, value) in ["LISTEN_PID": "\(getpid())", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "apps"] {
@@ -115,4 +117,12 @@ private func bound(_ socket: consuming FileDescriptor?) -> String? {
     guard let socket else { return nil }
     #expect(fcntl(socket.raw, F_GETFD) & FD_CLOEXEC != 0)
     return UnixListener.path(of: socket.raw)
+}
+
+/// Gives the calling thread its own copy of the table of descriptors: unshare(2), which Swift does not import from
+/// glibc. 0x400 is CLONE_FILES in Linux's ABI.
+private func unshareDescriptors() -> Bool {
+    guard let symbol = unsafe dlsym(nil, "unshare") else { return false }
+    let unshare = unsafe unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
+    return unshare(0x400) == 0
 }
