@@ -1,15 +1,9 @@
 // A search for a text anywhere in an event. A quick "no" makes it unnecessary to read the event's fields.
 
 #include "CSimdjson.h"
+#include "Clones.hpp"
 
 #include <cstring>
-
-// Compiled for two vector units, between which the loader chooses, where it can. Other processors have only one.
-#if defined(__x86_64__) && defined(__GLIBC__)
-#define PENSTOCK_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define PENSTOCK_CLONES
-#endif
 
 namespace {
 

@@ -2,6 +2,7 @@
 // in, so the walk checks only what it needs to stay in bounds and to terminate.
 
 #include "CSimdjson.h"
+#include "Clones.hpp"
 #include "Escapes.hpp"
 #include "Marks.hpp"
 #include "Paths.hpp"
@@ -189,9 +190,7 @@ private:
 } // namespace
 } // namespace penstock
 
-#if defined(__x86_64__) && defined(__linux__)
-__attribute__((target_clones("arch=x86-64-v3", "default")))
-#endif
+PENSTOCK_CLONES
 int psj_fetch(const psj_paths *paths, const uint8_t *bytes, size_t length, psj_value *values) {
     const auto forget_all = [&] {
         for (size_t i = 0; i < paths->order.size(); i++) values[i] = {UINT32_MAX, 0, PSJ_MISSING};

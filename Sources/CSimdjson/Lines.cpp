@@ -1,8 +1,11 @@
-// Admission of lines, one at a time: is the line JSON, and is it an event?
+// Admission of lines: is each line JSON, and is it an event?
 
 #include "Escapes.hpp"
 #include "Fields.hpp"
 #include "Grammar.hpp"
+#include "LineFeeds.hpp"
+
+#include <algorithm>
 
 namespace penstock {
 namespace {
@@ -10,81 +13,35 @@ namespace {
 /// Checks one line's JSON and fills its psj_event.
 class Line {
 public:
-    Line(psj_parser &parser, const uint8_t *bytes, uint32_t length, psj_event &event) noexcept
-        : parser(parser), bytes(bytes), length(length), event(event) {}
+    /// - start: the event's first byte. The byte after the event is white space: the sentinel that Grammar needs.
+    /// - event: its length is known; the rest has the values of an event in which nothing was found.
+    Line(psj_parser &parser, const uint8_t *start, psj_event &event) noexcept
+        : parser(parser), start(start), event(event) {}
 
     /// Stores the verdict and the index in `event`.
-    void examine() noexcept {
-        event.verdict = check();
-        // A rejection names the message id. The id is missing if the grammar failed before it.
-        publish(PSJ_FIELD_MESSAGE_ID, event.message_id, PSJ_MESSAGE_ID_ESCAPED);
-    }
+    void examine() noexcept { finish(check()); }
+
+    /// As above, for a line of a document of many lines. `first` is the number of the structural at `start`, a brace;
+    /// `its_backslash` is the line's first backslash, or nullptr. Returns the number of the structural after the line.
+    /// Returns 0 and stores nothing if the line is not exactly one valid object.
+    uint32_t examine_within(const Structurals &document, uint32_t first, const uint8_t *its_backslash) noexcept;
 
 private:
     psj_parser &parser;
-    const uint8_t *bytes;
-    uint32_t length;
+    const uint8_t *start;
     psj_event &event;
     Structurals document{};
+    /// The offset of `start` in the document.
+    uint32_t origin = 0;
     const uint8_t *backslash = nullptr;
-    /// The structural at which each field's value starts. 0: the field is missing, since structural 0 is the event's
-    /// own brace. A later duplicate overwrites an earlier one.
+    /// The structural at which each field's value starts. 0: the field is missing, since structural 0 is the first
+    /// event's own brace. A later duplicate overwrites an earlier one.
     uint32_t values[PSJ_FIELD_COUNT] = {};
 
-    psj_verdict check() noexcept {
-        switch (parser.index(bytes, length, document)) {
-        case simdjson::SUCCESS: break;
-        case simdjson::CAPACITY: return PSJ_TOO_LARGE;
-        case simdjson::UTF8_ERROR: return PSJ_INVALID_UTF8;
-        case simdjson::UNCLOSED_STRING: return PSJ_UNCLOSED_STRING;
-        case simdjson::UNESCAPED_CHARS: return PSJ_CONTROL_CHARACTER;
-        default: return PSJ_INVALID_JSON;
-        }
-        backslash = find_backslash(bytes, length);
-
-        Grammar grammar(document, parser.open.get(), parser.max_depth);
-        const bool is_object = document[0] == '{';
-        uint32_t end = is_object ? members(grammar) : grammar.value(0, 0);
-        if (end != 0 && end != document.count) end = grammar.fail(document.at[end]);
-        if (end == 0) {
-            event.fault = {grammar.error_offset, grammar.error_offset < length ? 1u : 0u};
-            return grammar.error == GrammarError::depth ? PSJ_TOO_DEEP : PSJ_INVALID_JSON;
-        }
-        EscapeError error = EscapeError::none;
-        if (const uint8_t *wrong = find_wrong_escape(backslash, bytes + length, error)) {
-            event.fault = {uint32_t(wrong - bytes), 1};
-            return error == EscapeError::invalid ? PSJ_INVALID_ESCAPE : PSJ_LONE_SURROGATE;
-        }
-        return is_object ? judge() : PSJ_NOT_AN_OBJECT;
-    }
-
-    /// Checks the whole object and records the fields. Returns the same as Grammar::value.
-    uint32_t members(Grammar &grammar) noexcept {
-        const uint32_t *at = document.at;
-        uint32_t i = 1;
-        if (bytes[at[i]] == '}') return i + 1;
-        while (true) {
-            if (bytes[at[i]] != '"') return grammar.fail(at[i]);
-            if (bytes[at[i + 1]] != ':') return grammar.fail(at[i + 1]);
-            values[field_at(i)] = i + 2;
-            i = grammar.value(i + 2, 1);
-            if (i == 0) return 0;
-            const uint8_t c = bytes[at[i]];
-            i++;
-            if (c == ',') continue;
-            return c == '}' ? i : grammar.fail(at[i - 1]);
-        }
-    }
-
-    psj_field field_at(uint32_t i) const noexcept {
-        const psj_slice key = document.string(i);
-        const uint8_t *text = bytes + key.offset;
-        if (backslash && find_backslash(text, key.length)) {
-            const size_t decoded = psj_unescape(text, key.length, parser.key.get());
-            return decoded > longest_field_name ? PSJ_FIELD_NONE : find_field(parser.key.get(), uint32_t(decoded));
-        }
-        return find_field(text, key.length);
-    }
+    psj_verdict check() noexcept;
+    void finish(psj_verdict verdict) noexcept;
+    uint32_t members(Grammar &grammar, uint32_t i) noexcept;
+    psj_field field_at(uint32_t i) const noexcept;
 
     bool is_present(psj_field field) const noexcept {
         return values[field] != 0 && document[values[field]] != 'n';
@@ -92,21 +49,22 @@ private:
     bool is_string(psj_field field) const noexcept { return values[field] != 0 && document[values[field]] == '"'; }
     /// An empty string: its closing quote follows its opening one.
     bool is_empty(psj_field field) const noexcept {
-        return is_string(field) && bytes[document.at[values[field]] + 1] == '"';
+        return is_string(field) && document.bytes[document.at[values[field]] + 1] == '"';
     }
     /// A string that is not empty.
     bool has_text(psj_field field) const noexcept {
-        return is_string(field) && bytes[document.at[values[field]] + 1] != '"';
+        return is_string(field) && document.bytes[document.at[values[field]] + 1] != '"';
     }
     bool has_escape(psj_slice text) const noexcept {
-        return backslash && find_backslash(bytes + text.offset, text.length);
+        return backslash && find_backslash(document.bytes + text.offset, text.length);
     }
 
     /// Copies the place of the field's contents to the event, if the field is a string.
     void publish(psj_field field, psj_slice &slot, uint8_t escaped) noexcept {
         if (!is_string(field)) return;
-        slot = document.string(values[field]);
-        if (escaped != 0 && has_escape(slot)) event.flags |= escaped;
+        const psj_slice text = document.string(values[field]);
+        if (escaped != 0 && has_escape(text)) event.flags |= escaped;
+        slot = {text.offset - origin, text.length};
     }
 
     /// As above, but an empty id counts as absent.
@@ -117,7 +75,7 @@ private:
 
     psj_verdict refuse(psj_verdict verdict, psj_field field) noexcept {
         event.field = field;
-        if (const uint32_t i = values[field]) event.fault = {document.at[i], document.end(i) - document.at[i]};
+        if (const uint32_t i = values[field]) event.fault = {document.at[i] - origin, document.end(i) - document.at[i]};
         return verdict;
     }
 
@@ -129,11 +87,86 @@ private:
     bool has_context_traits() const noexcept;
 };
 
+uint32_t Line::examine_within(const Structurals &lines, uint32_t first, const uint8_t *its_backslash) noexcept {
+    document = lines;
+    origin = lines.at[first];
+    backslash = its_backslash;
+    Grammar grammar(document, parser.open.get(), parser.max_depth);
+    const uint32_t end = members(grammar, first + 1);
+    // An object that ends elsewhere has a line feed inside, or something else after it.
+    if (end == 0 || document.at[end - 1] != origin + event.length - 1) return 0;
+    EscapeError error = EscapeError::none;
+    if (find_wrong_escape(backslash, start + event.length, error)) return 0;
+    finish(judge());
+    return end;
+}
+
+psj_verdict Line::check() noexcept {
+    const uint32_t length = event.length;
+    switch (parser.index(start, length, document)) {
+    case simdjson::SUCCESS: break;
+    case simdjson::CAPACITY: return PSJ_TOO_LARGE;
+    case simdjson::UTF8_ERROR: return PSJ_INVALID_UTF8;
+    case simdjson::UNCLOSED_STRING: return PSJ_UNCLOSED_STRING;
+    case simdjson::UNESCAPED_CHARS: return PSJ_CONTROL_CHARACTER;
+    default: return PSJ_INVALID_JSON;
+    }
+    backslash = find_backslash(start, length);
+
+    Grammar grammar(document, parser.open.get(), parser.max_depth);
+    const bool is_object = document[0] == '{';
+    uint32_t end = is_object ? members(grammar, 1) : grammar.value(0, 0);
+    if (end != 0 && end != document.count) end = grammar.fail(document.at[end]);
+    if (end == 0) {
+        event.fault = {grammar.error_offset, grammar.error_offset < length ? 1u : 0u};
+        return grammar.error == GrammarError::depth ? PSJ_TOO_DEEP : PSJ_INVALID_JSON;
+    }
+    EscapeError error = EscapeError::none;
+    if (const uint8_t *wrong = find_wrong_escape(backslash, start + length, error)) {
+        event.fault = {uint32_t(wrong - start), 1};
+        return error == EscapeError::invalid ? PSJ_INVALID_ESCAPE : PSJ_LONE_SURROGATE;
+    }
+    return is_object ? judge() : PSJ_NOT_AN_OBJECT;
+}
+
+void Line::finish(psj_verdict verdict) noexcept {
+    event.verdict = verdict;
+    // A rejection names the message id. The id is missing if the grammar failed before it.
+    publish(PSJ_FIELD_MESSAGE_ID, event.message_id, PSJ_MESSAGE_ID_ESCAPED);
+}
+
+/// Checks the whole object, whose first structural inside its braces is i, and records the fields. Returns the same as
+/// Grammar::value.
+uint32_t Line::members(Grammar &grammar, uint32_t i) noexcept {
+    const uint8_t *bytes = document.bytes;
+    const uint32_t *at = document.at;
+    if (bytes[at[i]] == '}') return i + 1;
+    while (true) {
+        if (bytes[at[i]] != '"') return grammar.fail(at[i]);
+        if (bytes[at[i + 1]] != ':') return grammar.fail(at[i + 1]);
+        values[field_at(i)] = i + 2;
+        i = grammar.value(i + 2, 1);
+        if (i == 0) return 0;
+        const uint8_t c = bytes[at[i]];
+        i++;
+        if (c == ',') continue;
+        return c == '}' ? i : grammar.fail(at[i - 1]);
+    }
+}
+
+psj_field Line::field_at(uint32_t i) const noexcept {
+    const psj_slice key = document.string(i);
+    const uint8_t *text = document.bytes + key.offset;
+    if (!has_escape(key)) return find_field(text, key.length);
+    const size_t decoded = psj_unescape(text, key.length, parser.key.get());
+    return decoded > longest_field_name ? PSJ_FIELD_NONE : find_field(parser.key.get(), uint32_t(decoded));
+}
+
 psj_kind Line::find_own_kind() const noexcept {
     if (!is_string(PSJ_FIELD_TYPE)) return PSJ_KIND_NONE;
     const psj_slice text = document.string(values[PSJ_FIELD_TYPE]);
-    if (!has_escape(text)) return find_kind(bytes + text.offset, text.length);
-    const size_t decoded = psj_unescape(bytes + text.offset, text.length, parser.key.get());
+    if (!has_escape(text)) return find_kind(document.bytes + text.offset, text.length);
+    const size_t decoded = psj_unescape(document.bytes + text.offset, text.length, parser.key.get());
     return decoded > longest_field_name ? PSJ_KIND_NONE : find_kind(parser.key.get(), uint32_t(decoded));
 }
 
@@ -225,7 +258,7 @@ bool Line::is_message_id_too_long() const noexcept {
     psj_slice text = document.string(values[PSJ_FIELD_MESSAGE_ID]);
     // Every character takes at least one byte, escaped or not.
     if (text.length <= PSJ_MESSAGE_ID_LIMIT) return false;
-    const uint8_t *decoded = bytes + text.offset;
+    const uint8_t *decoded = document.bytes + text.offset;
     if (has_escape(text)) {
         text.length = uint32_t(psj_unescape(decoded, text.length, parser.key.get()));
         decoded = parser.key.get();
@@ -235,6 +268,36 @@ bool Line::is_message_id_too_long() const noexcept {
     return characters > PSJ_MESSAGE_ID_LIMIT;
 }
 
+/// Examines lines whose structurals are found in one run of the first stage: quicker than a run for each of them.
+///
+/// This stage knows nothing of lines, and treats a line feed as white space. Where it succeeds, no string contains a
+/// line feed, so that each line has the structurals that it would have alone. It stops at the first line that is not
+/// one valid object: whether such a line has an effect on the others' structurals or not, they are examined alone.
+///
+/// Returns the number of lines that were examined.
+size_t examine_together(psj_parser &parser, const uint8_t *bytes, psj_event *events, size_t count, bool may_escape) {
+    const psj_event &last = events[count - 1];
+    const uint8_t *const base = bytes + events[0].offset, *const end = bytes + last.offset + last.length;
+    Structurals document{};
+    if (parser.index(base, uint32_t(end - base), document) != simdjson::SUCCESS) return 0;
+    const uint8_t *backslash = may_escape ? find_backslash(base, size_t(end - base)) : nullptr;
+    uint32_t first = 0;
+    for (size_t k = 0; k < count; k++) {
+        const uint8_t *const start = bytes + events[k].offset, *const behind = start + events[k].length;
+        if (*start != '{' || document.at[first] != uint32_t(start - base)) return k;
+        if (backslash && backslash < start) backslash = find_backslash(start, size_t(end - start));
+        const bool escapes = backslash && backslash < behind;
+        first = Line(parser, start, events[k]).examine_within(document, first, escapes ? backslash : nullptr);
+        if (first == 0) return k;
+    }
+    return count;
+}
+
+void examine(psj_parser &parser, const uint8_t *bytes, psj_event *events, size_t count, bool may_escape) {
+    size_t k = count > 1 ? examine_together(parser, bytes, events, count, may_escape) : 0;
+    for (; k < count; k++) Line(parser, bytes + events[k].offset, events[k]).examine();
+}
+
 constexpr psj_slice absent{UINT32_MAX, 0};
 
 } // namespace
@@ -242,26 +305,36 @@ constexpr psj_slice absent{UINT32_MAX, 0};
 
 size_t psj_scan_lines(psj_parser *parser, const uint8_t *bytes, size_t length, size_t max_event, psj_event *out,
                       size_t capacity, size_t *consumed, size_t *lines) {
-    using penstock::absent;
-    using penstock::Structurals;
+    using namespace penstock;
     // Offsets have 32 bits. Bytes beyond that are left for the next call.
     if (length > UINT32_MAX) length = UINT32_MAX;
+    // Lines are examined together while they are short: their structurals stay in the processor's cache.
+    const size_t together = std::min({size_t(32768), max_event, parser->library->capacity()});
     size_t at = 0, count = 0, passed = 0;
+    LineFeeds feeds;
     while (at < length && count < capacity) {
-        const auto *feed = static_cast<const uint8_t *>(memchr(bytes + at, '\n', length - at));
-        if (!feed) break;
-        size_t start = at, end = size_t(feed - bytes);
-        at = end + 1;
-        passed++;
-        while (start < end && Structurals::is_space(bytes[start])) start++;
-        while (end > start && Structurals::is_space(bytes[end - 1])) end--;
-        if (start == end) continue;
-
-        psj_event &event = out[count++];
-        event = {uint32_t(start), uint32_t(end - start), uint32_t(passed - 1), PSJ_KIND_NONE, 0, PSJ_TOO_LARGE,
-                 PSJ_FIELD_NONE, absent, absent, absent, absent, absent, absent, absent};
-        // bytes[end] is white space or the line feed: the sentinel that Grammar needs.
-        if (end - start <= max_event) penstock::Line(*parser, bytes + start, event.length, event).examine();
+        const size_t left = length - at, room = std::min(capacity - count, size_t(LineFeeds::most));
+        find_line_feeds(bytes + at, std::min(left, together), uint32_t(room), feeds);
+        if (feeds.count == 0) {
+            if (left <= together) break;
+            const auto *feed = static_cast<const uint8_t *>(memchr(bytes + at + together, '\n', left - together));
+            if (!feed) break;
+            feeds.offsets[feeds.count++] = uint32_t(feed - bytes - at);
+        }
+        const size_t examined = count, base = at;
+        for (uint32_t k = 0; k < feeds.count; k++) {
+            size_t start = at, end = base + feeds.offsets[k];
+            at = end + 1;
+            passed++;
+            while (start < end && Structurals::is_space(bytes[start])) start++;
+            while (end > start && Structurals::is_space(bytes[end - 1])) end--;
+            if (start == end) continue;
+            out[count++] = {uint32_t(start), uint32_t(end - start), uint32_t(passed - 1), PSJ_KIND_NONE, 0,
+                            PSJ_TOO_LARGE, PSJ_FIELD_NONE, absent, absent, absent, absent, absent, absent, absent};
+        }
+        // Only a line by itself can be too long.
+        if (count == examined || out[examined].length > max_event) continue;
+        examine(*parser, bytes, out + examined, count - examined, feeds.may_escape);
     }
     *consumed = at;
     *lines = passed;

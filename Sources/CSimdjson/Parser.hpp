@@ -45,7 +45,9 @@ struct Structurals {
         return {start, close > start ? close - 1 - start : 0};
     }
 
-    static bool is_space(uint8_t c) noexcept { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+    static bool is_space(uint8_t c) noexcept {
+        return c <= ' ' && (c == ' ' || c == '\t' || c == '\n' || c == '\r');
+    }
 };
 
 } // namespace penstock

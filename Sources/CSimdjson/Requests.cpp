@@ -6,6 +6,7 @@
 // batch exactly at its commas; see the header for what the caller can conclude from that.
 
 #include "CSimdjson.h"
+#include "Clones.hpp"
 #include "Escapes.hpp"
 #include "Marks.hpp"
 
@@ -229,12 +230,6 @@ private:
 
 } // namespace
 } // namespace penstock
-
-#if defined(__x86_64__) && defined(__linux__)
-#define PENSTOCK_CLONES __attribute__((target_clones("arch=x86-64-v3", "default")))
-#else
-#define PENSTOCK_CLONES
-#endif
 
 // The next two loops have no early exit, so that the compiler can use vector instructions.
 

@@ -27,6 +27,7 @@ enum ScannerInvariants {
         require(result.emptyIDs <= accepted.count && result.contextTraits <= accepted.count, "counts")
 
         for event in accepted { check(event, in: bytes, lines[Int(event.line)]) }
+        for line in refused { checkAlone(line, lines[line.line]) }
         for line in refused {
             let refusal = unsafe line.refusal(in: bytes.span, by: scanner)
             require(refusal.reason == line.reason && !refusal.detail.isEmpty, "\(refusal)")
@@ -58,6 +59,12 @@ enum ScannerInvariants {
         require(again.count == 1 && refused.isEmpty, "an accepted event is refused alone")
         require(again[0].index == event.index && again[0].length == event.length, "an event has another index alone")
         checkPaths(json, isEvent: true)
+    }
+
+    private static func checkAlone(_ line: RefusedLine, _ text: ArraySlice<UInt8>) {
+        var (accepted, refused) = ([ScannedEvent](), [RefusedLine]())
+        _ = unsafe scanner.scan((text + [10]).span, accepted: &accepted, refused: &refused)
+        require(refused.first?.reason == line.reason, "a refused line has another answer alone")
     }
 
     /// Reading paths from any bytes gives values within them; an event is always readable.
