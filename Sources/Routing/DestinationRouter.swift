@@ -52,7 +52,7 @@ package final class DestinationRouter {
     /// Each event is written at most once, and no mapping is applied.
     private let writesAtOnce: Bool
     /// The edits behind each route, if `writesAtOnce`; else empty.
-    private let stages: [EditStage]
+    private let stages: FinalStages
     /// By route: nothing is edited, so an event that has a message id is copied as it is.
     private let copies: [Bool]
     private let integrations: Integrations
@@ -111,7 +111,7 @@ package final class DestinationRouter {
         let isStaged = isChained || !pipeline.isEmpty
         let indexer = isStaged ? EventIndexer(&table) : nil
         writesAtOnce = !isStaged && outputs.isEmpty
-        stages = writesAtOnce ? chains.compactMap(\.last) : []
+        stages = FinalStages(writesAtOnce ? chains.compactMap(\.last) : [])
         copies = routes.map { RouteChain.steps($0.transforms, filter, transforms).isEmpty }
         fields = EventFields(table)
         // A pipeline may give an event another name, or drop it for a reason of its own. And the text of a sender is
@@ -211,8 +211,8 @@ package final class DestinationRouter {
             return .routed(messageID: start + place.lowerBound..<start + place.upperBound, isCopy: true)
         }
         let position = view.moment.position
-        let outcome = stages[route].apply(
-            view, messageID: MessageID.derived(journal: journal, position: position), into: &output)
+        let outcome = stages.apply(
+            route, view, messageID: MessageID.derived(journal: journal, position: position), into: &output)
         if fields.isUnreadable {
             output.removeLast(output.count - start)
             return .rejected(reason: StageRunner.unreadable)

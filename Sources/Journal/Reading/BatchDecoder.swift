@@ -25,17 +25,22 @@ struct BatchDecoder {
         let end = begin + Int(header.payloadLength)
         let times = ReceiveTimes(header, bytes.extracting(begin..<end), at: begin)
         note(header, bytes.extracting(begin..<begin + Int(header.sourceLength)), times.host, in: &origins)
-        return decode(
-            header, times, bytes, from: begin + Int(header.sourceLength).paddedTo8, to: end,
-            origin: UInt32(truncatingIfNeeded: origins.count - 1), wanted: position, into: &events, &leftOut)
+        let first = begin + Int(header.sourceLength).paddedTo8
+        let origin = UInt32(truncatingIfNeeded: origins.count - 1)
+        if let selection {
+            return Self.decode(
+                header, times, bytes, from: first, to: end, origin, wanted: position, selection, &events, &leftOut)
+        }
+        return Self.decode(
+            header, times, bytes, from: first, to: end, origin, wanted: position, AllEvents(), &events, &leftOut)
     }
 
-    private func decode(
-        _ header: BatchHeader, _ times: ReceiveTimes, _ bytes: RawSpan, from start: Int, to end: Int, origin: UInt32,
-        wanted: UInt64, into events: inout [EventRecord], _ leftOut: inout UInt32
+    // Generic, so that no reference is counted for an event.
+    private static func decode<Selection: EventSelection>(
+        _ header: BatchHeader, _ times: ReceiveTimes, _ bytes: RawSpan, from start: Int, to end: Int, _ origin: UInt32,
+        wanted: UInt64, _ selection: Selection, _ events: inout [EventRecord], _ leftOut: inout UInt32
     ) -> Bool {
         let before = (events: events.count, leftOut: leftOut)
-        let selection = selection
         var place = start
         var next = header.firstPosition
         for _ in 0..<header.count {
@@ -49,7 +54,7 @@ struct BatchDecoder {
                 let index = RecordLayout.index(
                     bytes, at: place, kind: kind, flags: record.flags, length: record.length)
                 let json = place + RecordLayout.headerSize
-                if let selection, !selection.mayTake(index, bytes.text(json..<json + record.length)) {
+                if !selection.mayTake(index, bytes.text(json..<json + record.length)) {
                     leftOut &+= 1
                 } else {
                     var event = EventRecord(
@@ -93,4 +98,10 @@ struct BatchDecoder {
         }
         return index == bytes.byteCount
     }
+}
+
+/// Every event is wanted.
+private final class AllEvents: EventSelection {
+    let reason = ""
+    func mayTake(_ index: EventIndex, _ json: Span<UInt8>) -> Bool { true }
 }

@@ -178,7 +178,7 @@ private struct ConstantEnd {
             output.append(contentsOf: view.json)
         } else {
             output.append(contentsOf: view.json.extracting(0..<view.json.count - 1))
-            output.append(contentsOf: text)
+            output.append(contentsOf: text.span)
         }
     }
 }
