@@ -46,6 +46,7 @@ struct Structurals {
     }
 
     static bool is_space(uint8_t c) noexcept {
+        // The first comparison is enough for most bytes.
         return c <= ' ' && (c == ' ' || c == '\t' || c == '\n' || c == '\r');
     }
 };
@@ -62,6 +63,8 @@ struct psj_parser {
 
     /// Runs the first stage. The result is valid until the next call.
     simdjson::error_code index(const uint8_t *bytes, uint32_t length, penstock::Structurals &out) noexcept {
+        // Not all of the library's implementations check this.
+        if (length > library->capacity()) return simdjson::CAPACITY;
         const auto error = library->stage1(bytes, length, simdjson::stage1_mode::regular);
         if (!error) library->structural_indexes[library->n_structural_indexes] = length;
         out = {bytes, length, library->structural_indexes.get(), error ? 0 : library->n_structural_indexes};

@@ -8,6 +8,7 @@ struct BatchDecoder {
 
     /// The events that are wanted; nil: all. The others are counted, and left out.
     var selection: (any EventSelection)?
+    private static let all = AllEvents()
     private var origin: Origin?
 
     /// Appends the records of a batch of events. Batches of other kinds hold none.
@@ -32,7 +33,7 @@ struct BatchDecoder {
                 header, times, bytes, from: first, to: end, origin, wanted: position, selection, &events, &leftOut)
         }
         return Self.decode(
-            header, times, bytes, from: first, to: end, origin, wanted: position, AllEvents(), &events, &leftOut)
+            header, times, bytes, from: first, to: end, origin, wanted: position, Self.all, &events, &leftOut)
     }
 
     // Generic, so that no reference is counted for an event.
@@ -100,7 +101,7 @@ struct BatchDecoder {
     }
 }
 
-/// Every event is wanted.
+/// Stands for no selection.
 private final class AllEvents: EventSelection {
     let reason = ""
     func mayTake(_ index: EventIndex, _ json: Span<UInt8>) -> Bool { true }

@@ -1,7 +1,7 @@
 /// The edits behind each route of a destination whose events are written at once. One thread.
 @safe struct FinalStages {
     private let stages: [EditStage]
-    // Not counted, because one of them is used for each event. `stages` keeps them.
+    // Not counted, because one of them is used for each event. `stages` keeps them alive.
     private let uncounted: [Unmanaged<EditStage>]
 
     init(_ stages: [EditStage]) {
