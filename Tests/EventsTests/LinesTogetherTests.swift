@@ -39,7 +39,8 @@ import Testing
 
     @Test(arguments: [0, 32_600, 32_700, 32_768, 40_000])
     func `a line is found wherever it ends`(_ length: Int) {
-        let filler = #"{"type":"page","userId":"u","properties":{"a":""# + String(repeating: "a", count: length) + #""}}"#
+        let filler =
+            #"{"type":"page","userId":"u","properties":{"a":""# + String(repeating: "a", count: length) + #""}}"#
         let short = Array(Self.events[0].utf8)
         for padding in 0..<130 {
             let first = Array(filler.utf8) + Array(repeating: UInt8(ascii: " "), count: padding)
