@@ -24,7 +24,7 @@ public:
     /// As above, for a line of a document of many lines. `first` is the number of the structural at `start`, a brace;
     /// `its_backslash` is the line's first backslash, or nullptr. Returns the number of the structural after the line.
     /// Returns 0 and stores nothing if the line is not exactly one valid object.
-    uint32_t examine_within(const Structurals &document, uint32_t first, const uint8_t *its_backslash) noexcept;
+    uint32_t examine_within(const Structurals &lines, uint32_t first, const uint8_t *its_backslash) noexcept;
 
 private:
     psj_parser &parser;
@@ -103,14 +103,8 @@ uint32_t Line::examine_within(const Structurals &lines, uint32_t first, const ui
 
 psj_verdict Line::check() noexcept {
     const uint32_t length = event.length;
-    switch (parser.index(start, length, document)) {
-    case simdjson::SUCCESS: break;
-    case simdjson::CAPACITY: return PSJ_TOO_LARGE;
-    case simdjson::UTF8_ERROR: return PSJ_INVALID_UTF8;
-    case simdjson::UNCLOSED_STRING: return PSJ_UNCLOSED_STRING;
-    case simdjson::UNESCAPED_CHARS: return PSJ_CONTROL_CHARACTER;
-    default: return PSJ_INVALID_JSON;
-    }
+    const psj_verdict found = parser.index(start, length, document);
+    if (found != PSJ_OK) return found;
     backslash = find_backslash(start, length);
 
     Grammar grammar(document, parser.open.get(), parser.max_depth);
@@ -279,7 +273,7 @@ size_t examine_together(psj_parser &parser, const uint8_t *bytes, psj_event *eve
     const psj_event &last = events[count - 1];
     const uint8_t *const base = bytes + events[0].offset, *const end = bytes + last.offset + last.length;
     Structurals document{};
-    if (parser.index(base, uint32_t(end - base), document) != simdjson::SUCCESS) return 0;
+    if (parser.index(base, uint32_t(end - base), document) != PSJ_OK) return 0;
     const uint8_t *backslash = may_escape ? find_backslash(base, size_t(end - base)) : nullptr;
     uint32_t first = 0;
     for (size_t k = 0; k < count; k++) {

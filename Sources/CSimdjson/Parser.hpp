@@ -61,14 +61,22 @@ struct psj_parser {
     /// A buffer for a decoded key, as long as the longest document.
     std::unique_ptr<uint8_t[]> key;
 
-    /// Runs the first stage. The result is valid until the next call.
-    simdjson::error_code index(const uint8_t *bytes, uint32_t length, penstock::Structurals &out) noexcept {
+    /// Runs the first stage. Unless it returns PSJ_OK, there are no structurals. The result is valid until the next
+    /// call.
+    psj_verdict index(const uint8_t *bytes, uint32_t length, penstock::Structurals &out) noexcept {
+        out = {bytes, length, library->structural_indexes.get(), 0};
         // Not all of the library's implementations check this.
-        if (length > library->capacity()) return simdjson::CAPACITY;
-        const auto error = library->stage1(bytes, length, simdjson::stage1_mode::regular);
-        if (!error) library->structural_indexes[library->n_structural_indexes] = length;
-        out = {bytes, length, library->structural_indexes.get(), error ? 0 : library->n_structural_indexes};
-        return error;
+        if (length > library->capacity()) return PSJ_TOO_LARGE;
+        switch (library->stage1(bytes, length, simdjson::stage1_mode::regular)) {
+        case simdjson::SUCCESS: break;
+        case simdjson::UTF8_ERROR: return PSJ_INVALID_UTF8;
+        case simdjson::UNCLOSED_STRING: return PSJ_UNCLOSED_STRING;
+        case simdjson::UNESCAPED_CHARS: return PSJ_CONTROL_CHARACTER;
+        default: return PSJ_INVALID_JSON;
+        }
+        out.count = library->n_structural_indexes;
+        library->structural_indexes[out.count] = length;
+        return PSJ_OK;
     }
 };
 

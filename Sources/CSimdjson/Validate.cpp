@@ -28,14 +28,8 @@ int psj_validate(psj_parser *parser, const uint8_t *bytes, size_t length, size_t
     *fault = {UINT32_MAX, 0};
     if (length > UINT32_MAX) return PSJ_TOO_LARGE;
     penstock::Structurals document{};
-    switch (parser->index(bytes, uint32_t(length), document)) {
-    case simdjson::SUCCESS: break;
-    case simdjson::CAPACITY: return PSJ_TOO_LARGE;
-    case simdjson::UTF8_ERROR: return PSJ_INVALID_UTF8;
-    case simdjson::UNCLOSED_STRING: return PSJ_UNCLOSED_STRING;
-    case simdjson::UNESCAPED_CHARS: return PSJ_CONTROL_CHARACTER;
-    default: return PSJ_INVALID_JSON;
-    }
+    const psj_verdict found = parser->index(bytes, uint32_t(length), document);
+    if (found != PSJ_OK) return found;
     if (max_depth > parser->max_depth) max_depth = parser->max_depth;
     penstock::Grammar grammar(document, parser->open.get(), max_depth);
     uint32_t end = grammar.value(0, 0);

@@ -43,8 +43,8 @@ import Testing
             #"{"type":"page","userId":"u","properties":{"a":""# + String(repeating: "a", count: length) + #""}}"#
         let short = Array(Self.events[0].utf8)
         for padding in 0..<130 {
-            let first = Array(filler.utf8) + Array(repeating: UInt8(ascii: " "), count: padding)
-            check([short, first, short, short], maximumEventSize: 1 << 20)
+            let long = Array(filler.utf8) + Array(repeating: UInt8(ascii: " "), count: padding)
+            check([short, long, short, short], maximumEventSize: 1 << 20)
         }
     }
 
