@@ -54,6 +54,30 @@ import Testing
         #expect(hasRung)
     }
 
+    /// The writer adds cursors to a commit that it has taken.
+    @Test(arguments: [72, 4_000]) func `the next commit is built for its place behind what the writer adds`(
+        _ bytes: Int
+    ) throws {
+        append(announces: true)
+        let first = try #require(queue.take())
+        queue.noteAdded(bytes)
+        append(announces: true)
+        let second = try #require(queue.take())
+        // The queue was made with so much room in the segment.
+        let offset = AlignedMemory.alignment - Segment.sealSize % AlignedMemory.alignment + first.count + bytes
+        #expect(second.canLendBlocks(0..<second.count, behind: offset % AlignedMemory.alignment, block: 4096))
+    }
+
+    @Test func `what the writer adds moves no events that are queued behind it`() throws {
+        append(announces: true)
+        _ = try #require(queue.take())
+        append(announces: true)
+        queue.noteAdded(72)
+        let second = try #require(queue.take())
+        #expect(second.marks.count == 1 && second.isFilled())
+        #expect(second.marks.first?.header.firstPosition == 2)
+    }
+
     @Test func `an append that wakes the writer does so for the events before it`() {
         append(announces: false)
         append(announces: true)

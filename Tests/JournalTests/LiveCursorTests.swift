@@ -1,6 +1,6 @@
 import Foundation
 import Glibc
-import Journal
+@testable import Journal
 import Platform
 import Testing
 
@@ -19,6 +19,31 @@ import Testing
         try append(journal, (0..<10).map { event($0) })
         try journal.declare(destinations: [("service", 0)])
         return journal
+    }
+
+    @Test func `the commit after one with cursors needs no move`() throws {
+        let rig = try Rig()
+        let journal = try rig.open(Self.options, start: false)
+        let steps = journal.startStepped()
+        defer { journal.stop() }
+        try journal.declare(destinations: [("service", 0)])
+        while journal.segments.last == nil {
+            _ = offer(journal, [event(0)])
+            steps.keep()
+            steps.write()
+        }
+        // Cursors are added only while there is a next segment.
+        steps.keep()
+        journal.settle("service", LiveCursor(.delivery, position: 1))
+        _ = offer(journal, [event(1)])
+        let before = try #require(journal.segments.last).readableBytes
+        steps.write()
+        let offset = try #require(journal.segments.last).readableBytes
+        _ = offer(journal, [event(2)])
+        let next = try #require(journal.queue.take())
+        #expect(offset - before > next.count, "the commit before has cursors besides an event")
+        let block = AlignedMemory.alignment
+        #expect(next.canLendBlocks(0..<next.count, behind: offset % block, block: block))
     }
 
     @Test func `settled events stay settled after a kill`() throws {

@@ -173,6 +173,15 @@ final class AppendQueue: Sendable {
         }
     }
 
+    /// The writer has added bytes of its own to the buffer that it took last.
+    func noteAdded(_ bytes: Int) {
+        state.withLock { state in
+            state.room -= bytes
+            // What follows lies elsewhere than `take` expected.
+            if state.full.isEmpty, state.front.count == 0 { _ = Self.emptied(state.front, state.room) }
+        }
+    }
+
     /// Returns a buffer that nobody uses any more.
     func giveBack(_ used: CommitBuffer) {
         state.withLock { state in

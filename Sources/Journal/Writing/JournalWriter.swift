@@ -215,9 +215,10 @@ final class JournalWriter: @unchecked Sendable {
         let room = (current?.room ?? context.options.segmentSize - Segment.sealSize) - buffer.count - BatchHeader.size
         let isFirst = current?.hasCursors != true
         let limit = min(room, buffer.capacity - buffer.count - BatchHeader.size, Self.cursorBytes)
-        guard let payload = live.takeChanges(all: isFirst, limit: limit), buffer.append(cursors: payload) else {
-            return
-        }
+        let events = buffer.count
+        guard let payload = live.takeChanges(all: isFirst, limit: limit), buffer.append(cursors: payload)
+        else { return }
+        queue.noteAdded(buffer.count - events)
         current?.hasCursors = true
     }
 
