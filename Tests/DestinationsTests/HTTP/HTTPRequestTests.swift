@@ -61,7 +61,7 @@ import Testing
         #expect(requests.allSatisfy { $0.headers["content-type"] == "application/json" })
     }
 
-    @Test(arguments: [16 << 10, (16 << 10) + 1, 70_000, 3 << 20])
+    @Test(arguments: [16 << 10, (16 << 10) + 1, 70_000, (256 << 10) - 1, 256 << 10, (256 << 10) + 1, 3 << 20])
     func `a large body arrives whole`(size: Int) throws {
         let event = "{\"x\":\"" + String(repeating: "y", count: size - 9) + "\"}"
         let (settlement, requests) = try send([event]) { $0.format = .ndjson }

@@ -19,6 +19,12 @@ struct CurlError: Error, CustomStringConvertible {
     /// Larger bodies are passed to libcurl in pieces, straight from the array. Smaller ones are copied, so that headers
     /// and body leave in one packet.
     private static let smallBody = 16 << 10
+    /// How many bytes of a body libcurl takes and sends at once (CURLOPT_UPLOAD_BUFFERSIZE), in memory that version
+    /// 7.88 frees when the request has ended.
+    private static let sendSize = 64 << 10
+    /// For bodies above `sendSize`: with that, a large body takes a tenth more of the processor. With 1 MiB, the memory
+    /// would be returned to the system each time.
+    private static let largeSendSize = 256 << 10
     /// The most bytes of header in a response. A server that sends more is cut off.
     private static let maximumHeader = 256 << 10
 
@@ -110,6 +116,7 @@ struct CurlError: Error, CustomStringConvertible {
             self.body = []
             return try set(CURLOPT_HTTPGET, 1)
         }
+        try set(CURLOPT_UPLOAD_BUFFERSIZE, body.count > Self.sendSize ? Self.largeSendSize : Self.sendSize)
         if body.count <= Self.smallBody {
             self.body = []
             let code = unsafe body.withUnsafeBytes { bytes in
