@@ -36,7 +36,7 @@ struct PolicyRun {
         builder.batch.events.append(
             .init(position: .max - 1, receivedAt: .min, kind: .track, payload: 0..<2, messageID: 0..<0))
         builder.count(now)
-        _ = builder.openedAt + policy.batchWait
+        _ = (builder.collectingSince ?? now) + policy.batchWait
         guard let batch = builder.take(partial: true) else { return }
         var window = InFlightWindow()
         window.add(batch)

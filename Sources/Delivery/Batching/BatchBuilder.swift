@@ -12,7 +12,7 @@ struct BatchBuilder {
     var batch = OutboundBatch()
     private(set) var sealed: OutboundBatch?
     /// When the first event of `batch` was added.
-    private(set) var openedAt = Instant(nanoseconds: 0)
+    private var openedAt = Instant(nanoseconds: 0)
     private var events = 0
     private var bytes = 0
     private var spare: [OutboundBatch] = []
@@ -33,6 +33,10 @@ struct BatchBuilder {
     }
 
     var isEmpty: Bool { sealed == nil && events == 0 }
+    /// A full batch waits to be taken.
+    var isSealed: Bool { sealed != nil }
+    /// When the first event of a batch that is not full yet was added; nil: there is none, or a full one waits.
+    var collectingSince: Instant? { sealed == nil && events > 0 ? openedAt : nil }
     /// The oldest event that the builder holds.
     var first: OutboundEvent? { sealed?.events.first ?? batch.events.first }
 

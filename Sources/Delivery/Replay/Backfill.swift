@@ -57,14 +57,13 @@ final class Backfill {
 
     /// Whether a batch waits to be offered.
     var hasNext: Bool {
-        guard let intake else { return false }
-        return window.hasWaiting || intake.builder.sealed != nil || (intake.isExhausted && !intake.builder.isEmpty)
+        guard isActive else { return false }
+        return window.hasWaiting || intake?.hasBatch == true
     }
 
     /// Whether everything was read and every event is settled.
     var isDone: Bool {
-        guard let intake else { return false }
-        return intake.isExhausted && intake.builder.isEmpty && window.count == 0 && pendingLetters.isEmpty
+        intake?.isUsedUp == true && window.count == 0 && pendingLetters.isEmpty
     }
 
     /// Everything below is settled.
@@ -84,12 +83,7 @@ final class Backfill {
 
     /// nil: no pass is running.
     var settled: SettledPositions? {
-        guard let intake else { return nil }
-        return SettledPositions(
-            routedTo: intake.position,
-            unsettled: window.unsettled + pendingLetters.unsettled
-                + (intake.builder.first.map { [$0.position..<intake.position] } ?? []),
-            known: [0..<settledPosition] + intake.settledBefore)
+        intake?.settled(below: settledPosition, except: window.unsettled + pendingLetters.unsettled)
     }
 
     func begin(

@@ -129,16 +129,16 @@ extension DeliveryWorker {
 
     /// Whether live delivery has nothing to send at `time`, and the service is not known to be failing.
     private func isLiveQuiet(at time: Instant) -> Bool {
-        guard let intake else { return false }
+        guard intake != nil else { return false }
         let isWell =
             switch breaker.state {
             case .closed: true
             // The failed events were given up, and no live event is left to be the probe.
             case .open(let until):
-                time >= until && window.count == 0 && intake.builder.isEmpty && userQueues?.isEmpty ?? true
+                time >= until && window.count == 0 && intake?.builder.isEmpty == true && userQueues?.isEmpty ?? true
             case .probing: false
             }
-        return isWell && intake.builder.sealed == nil && !window.hasWaiting && pendingLetters.isEmpty
+        return isWell && intake?.builder.isSealed == false && !window.hasWaiting && pendingLetters.isEmpty
             && rateUntil == nil && troubleUntil == nil
     }
 

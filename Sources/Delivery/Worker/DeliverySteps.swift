@@ -156,14 +156,14 @@ extension DeliveryWorker {
 
     /// Whether a batch that is not full may be sent.
     private func isPartialDue(_ now: Instant) -> Bool {
-        guard let intake, intake.builder.sealed == nil, !intake.builder.isEmpty else { return false }
+        guard let since = intake?.builder.collectingSince else { return false }
         let wait = self.wait
-        let age = now - intake.builder.openedAt
+        let age = now - since
         guard age >= wait else { return false }
         // It takes along the events that are there, but does not wait for those that can't be read now or that a slow
         // script has yet to route.
         let longest = wait == .zero ? Self.slowBatchWait : wait + Self.turnLimit
-        return intake.isExhausted || troubleUntil != nil || age >= longest
+        return intake?.isExhausted == true || troubleUntil != nil || age >= longest
     }
 
     // MARK: Settling
@@ -233,15 +233,12 @@ extension DeliveryWorker {
 
     /// Records settled positions before each offer and at the end of a turn, so that a kill doesn't repeat them.
     func noteSettled() {
-        guard destination.settlesAtOnce, let intake else { return }
-        var settled = SettledPositions(position: settledPosition, ranges: intake.settledBefore)
+        guard destination.settlesAtOnce, let before = intake?.settledBefore else { return }
+        var settled = SettledPositions(position: settledPosition, ranges: before)
         // With `order: user`, waiting events may lie at any position, so only the position is recorded.
         if userQueues == nil {
-            settled = SettledPositions(
-                routedTo: intake.position,
-                unsettled: window.unsettled + pendingLetters.unsettled
-                    + (intake.builder.first.map { [$0.position..<intake.position] } ?? []),
-                known: [0..<settledPosition] + intake.settledBefore)
+            let unsettled = window.unsettled + pendingLetters.unsettled
+            settled = intake?.settled(below: settledPosition, except: unsettled) ?? settled
         }
         if settled != noted {
             noted = settled
@@ -294,12 +291,13 @@ extension DeliveryWorker {
         }
         // While dead letters wait, nothing is read, so a read's retry is not due either.
         if pendingLetters.isEmpty || intake == nil { consider(troubleUntil) }
-        guard let intake else { return due }
+        guard intake != nil else { return due }
         if let unsavedSince { consider(unsavedSince + setting.policy.checkpointInterval) }
         considerBackfills(now, consider)
-        if intake.builder.sealed == nil, !intake.builder.isEmpty { consider(now + Self.longestUnread) }
+        if intake?.builder.collectingSince != nil { consider(now + Self.longestUnread) }
         let mayTake =
-            window.count + backfillsOffered < inFlight && !intake.builder.isEmpty && userQueues?.hasRoom(now) ?? true
+            window.count + backfillsOffered < inFlight && intake?.builder.isEmpty == false
+            && userQueues?.hasRoom(now) ?? true
         let queueDue = window.count + backfillsOffered < inFlight ? userQueues?.outlook(now).due : nil
         if !pendingLetters.isEmpty {
             consider(pendingLetters.retryAt)
@@ -321,7 +319,7 @@ extension DeliveryWorker {
 
     /// When the collected batch may be sent.
     private func batchDue(_ now: Instant) -> Instant {
-        guard let builder = intake?.builder, builder.sealed == nil else { return now }
-        return max(now, builder.openedAt + wait)
+        guard let since = intake?.builder.collectingSince else { return now }
+        return max(now, since + wait)
     }
 }

@@ -3,7 +3,8 @@ import Platform
 
 /// Reads the journal, routes each event and collects the routed events into batches. It allocates nothing per event:
 /// the inbound batch and the outbound buffers are reused.
-struct Intake {
+// Not copyable: a copy counts references to a dozen members, and a worker looks at its intake ten times a turn.
+struct Intake: ~Copyable {
     /// Bytes per read: small enough to stay in the processor's cache while they are routed, large enough that the cost
     /// of a read doesn't show.
     private static let readSize = 256 << 10
@@ -60,12 +61,29 @@ struct Intake {
     /// The oldest event that was read but not routed.
     var unrouted: EventRecord? { next < inbound.events.count ? inbound.events[next] : nil }
 
+    /// Whether a pass that ends with the log can take a batch: a full one or, once everything is read, what there is.
+    var hasBatch: Bool { builder.isSealed || (isExhausted && !builder.isEmpty) }
+
+    /// Everything is read, and every batch was taken.
+    var isUsedUp: Bool { isExhausted && builder.isEmpty }
+
+    /// What is settled of the events that were read.
+    /// - Parameters:
+    ///   - position: everything below is settled.
+    ///   - unsettled: ranges from `position` on that hold events which are not settled, in any order. Those in the
+    ///     builder are added.
+    func settled(below position: UInt64, except unsettled: [Range<UInt64>]) -> SettledPositions {
+        SettledPositions(
+            routedTo: self.position, unsettled: unsettled + (builder.first.map { [$0.position..<self.position] } ?? []),
+            known: [0..<position] + settledBefore)
+    }
+
     /// The end of the log from which on a turn has something to do; 0: any event counts, or work is left.
     ///
     /// While a batch is collected, its next events are read together: as many as seem to make it full, but only about
     /// `mostUnread` bytes, so that they are still in the journal's memory.
     var dueEnd: UInt64 {
-        guard builder.sealed == nil else { return .max }
+        guard !builder.isSealed else { return .max }
         guard warmup == nil, isExhausted, next == inbound.events.count, !router.mayTakeLong,
             let missing = builder.positionsUntilFull(at: position)
         else { return 0 }
@@ -79,10 +97,12 @@ struct Intake {
     mutating func advance(
         _ now: Instant, _ bound: TurnBound, refused: (DeadLetter) -> Void, wallClock: () -> Int64
     ) throws -> Bool {
-        guard builder.sealed == nil, !bound.isInterrupted else { return false }
-        var warmupBound: TurnBound? = bound
-        if try warmup?.advance(maximumBytes: Self.readSize, &warmupBound) == true { return true }
-        warmup = nil
+        guard !builder.isSealed, !bound.isInterrupted else { return false }
+        if warmup != nil {
+            var bound: TurnBound? = bound
+            if try warmup?.advance(maximumBytes: Self.readSize, &bound) == true { return true }
+            warmup = nil
+        }
         // Asked once: what is routed now was read as the tap needs it.
         let isWatched = tap?.watchesRouting == true
         if isWatched { readAgainForTap() }
@@ -171,7 +191,7 @@ struct Intake {
         var watched = isWatched ? RoutedRun() : nil
         defer { if let watched, !watched.decisions.isEmpty { tap?.take(watched, of: inbound) } }
         if watched != nil { inbound.keep() }
-        while next < count, builder.sealed == nil, refusals < Self.refusedLimit {
+        while next < count, !builder.isSealed, refusals < Self.refusedLimit {
             let event = inbound.events[next]
             if isSettled(event.position) {
                 next += 1
