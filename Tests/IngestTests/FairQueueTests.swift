@@ -67,4 +67,47 @@ import Testing
         #expect(queue.next(trustedOnly: true) == nil)
         #expect(Set([queue.next(), queue.next()]) == [1, 2])
     }
+
+    @Test func `a user whose connections were all served begins anew`() {
+        var queue = FairQueue<Int>()
+        for number in 0..<FairQueue<Int>.lightInARow { queue.add(number, user: 1, .light) }
+        while queue.next() != nil {}
+        queue.add(1, user: 1, .trusted)
+        queue.add(2, user: 1, .light)
+        #expect([queue.next(), queue.next()] == [2, 1])
+        for number in 0..<FairQueue<Int>.trustedInARow { queue.add(number, user: 1, .trusted) }
+        while queue.next() != nil {}
+        queue.add(1, user: 1, .other)
+        queue.add(2, user: 1, .trusted)
+        #expect([queue.next(), queue.next()] == [2, 1])
+    }
+
+    @Test func `a user whose line was empty while others waited has one turn among theirs`() {
+        var queue = FairQueue<Int>()
+        for (number, user) in [(1, 1), (2, 1), (3, 2)] as [(Int, UInt32)] {
+            queue.add(number, user: .local(user), .trusted)
+        }
+        #expect([queue.next(), queue.next()] == [1, 3])
+        for (number, user) in [(4, 2), (5, 1), (6, 2), (7, 2)] as [(Int, UInt32)] {
+            queue.add(number, user: .local(user), .trusted)
+        }
+        #expect((0..<5).map { _ in queue.next() } == [2, 4, 5, 6, 7])
+    }
+
+    /// - Parameter waiting: how many users still wait when the line that is kept becomes empty.
+    @Test(arguments: [0, 500, 999])
+    func `no memory is kept for users without queued connections, except for one`(waiting: Int) {
+        var queue = FairQueue<Int>()
+        for round in 0..<3 {
+            for user in 0..<1000 {
+                for item in 0..<(user < waiting ? 2 : 1) { queue.add(item, user: .local(UInt32(user)), .trusted) }
+            }
+            #expect(queue.keptUsers == 1000, "\(round)")
+            while queue.next() != nil {}
+            #expect(queue.keptUsers == 1)
+        }
+        queue.add(0, user: .local(2000), .trusted)
+        #expect(queue.keptUsers == 1)
+        #expect(queue.next() == 0 && queue.next() == nil)
+    }
 }
