@@ -28,4 +28,23 @@ import Testing
         #expect(kill(child, 0) == -1 && errno == ESRCH)
         #expect(ended.errors.contains("left running, killed: sleep 600"))
     }
+
+    /// As the guardian of a database: it notices the end of the tests by the end of a pipe, and then has work to do.
+    private static let leavesOneThatTidies = """
+        import os, sys, time
+        end, held = os.pipe()
+        if os.fork():
+            sys.exit(0)
+        os.close(held)
+        os.read(end, 1)
+        time.sleep(0.3)
+        print("tidied", flush=True)
+        """
+
+    @Test func `a process that ends by itself is given the time`() throws {
+        let ended = try Program.run(
+            Repository.root + "/Tests/Support/supervise", ["60", "python3", "-c", Self.leavesOneThatTidies])
+        #expect(ended.status == 0 && ended.output == "tidied\n")
+        #expect(!ended.errors.contains("left running"))
+    }
 }

@@ -20,12 +20,15 @@ final class Browser {
     /// Opens an address in a new browser.
     init(_ address: String) throws {
         directory = "/tmp/penstock-browser-" + UUID().uuidString.prefix(8)
-        // Chromium reads from descriptor 3 and writes to 4. As root it has no sandbox of its own.
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        // Chromium reads from descriptor 3 and writes to 4. As root it has no sandbox of its own. Killed, it leaves its
+        // temporary files.
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
         process.arguments = [
             "-c",
             """
-            exec chromium --headless=new --no-sandbox --disable-gpu --no-first-run --disable-extensions \
+            exec env TMPDIR=\(directory) \
+            chromium --headless=new --no-sandbox --disable-gpu --no-first-run --disable-extensions \
             --disable-background-networking --disable-dev-shm-usage --remote-debugging-pipe \
             --user-data-dir=\(directory) about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1
             """,
