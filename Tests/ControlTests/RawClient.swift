@@ -71,7 +71,12 @@ final class RawClient {
     @discardableResult
     func receiveMore() -> Int {
         var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = unsafe recv(socket.raw, &bytes, bytes.count, 0)
+        var count: Int
+        repeat {
+            // A read that has a timeout ends early, with no signal, when io_uring has work for this thread: a ring that
+            // another test of the process has made on it is closed.
+            count = unsafe recv(socket.raw, &bytes, bytes.count, 0)
+        } while count < 0 && errno == EINTR
         received += bytes.prefix(max(count, 0))
         return count
     }

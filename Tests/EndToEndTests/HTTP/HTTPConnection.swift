@@ -63,6 +63,7 @@ final class HTTPConnection: @unchecked Sendable {
             let count = unsafe bytes[sent...].withUnsafeBytes {
                 unsafe Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
             }
+            if count < 0 && errno == EINTR { continue }
             if count <= 0 { throw SystemError("send") }
             sent += count
         }
@@ -89,6 +90,7 @@ final class HTTPConnection: @unchecked Sendable {
             if let answer = takeAnswer() { return answer }
             var chunk = [UInt8](repeating: 0, count: 64 << 10)
             let count = unsafe recv(socket, &chunk, chunk.count, 0)
+            if count < 0 && errno == EINTR { continue }
             if count == 0 || (count < 0 && errno == ECONNRESET) { return nil }
             if count < 0 { throw SystemError("recv") }
             unread += chunk[..<count]
